@@ -680,7 +680,7 @@ static void test_no_memory(void **state)
 
 	(void)state;
 	for (i = 0; i < SUBJECTS; i++) {
-		for (nth = 1 + test_first_of(test_sparse());; nth += test_sparse()) {
+		for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1)) {
 			given g = {NULL, 0, 0, 0, 0, NULL};
 
 			g.ctx = open_ctx(&mem, nth);

@@ -250,7 +250,8 @@ static void test_freed(void **state)
 		fail = 0;
 		do {
 			memset(&l, 0, sizeof l);
-			test_memory_init(&mem, ++fail);
+			fail = test_nth_after(fail, 1);
+			test_memory_init(&mem, fail);
 			o.allocator = &mem.allocator;
 			o.allocator_free = NULL;
 			if (texts[i] != NULL)

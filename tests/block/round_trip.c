@@ -92,7 +92,7 @@ void round_without_memory(round_trip *r, round_open *open, void *what)
 	em_status st = EM_ERR_NOMEM;
 	uint64_t n;
 
-	for (n = 1; st != EM_OK; n++) {
+	for (n = test_nth_after(0, 1); st != EM_OK; n = test_nth_after(n, 1)) {
 		r->f.mem.fail_at = r->f.mem.calls + n;
 		st = open(r, what);
 		r->f.mem.fail_at = 0;

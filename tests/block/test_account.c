@@ -209,7 +209,7 @@ static void test_memory_fails(void **state)
 	(void)state;
 	model_open(&m, 1u << 20);
 	used = em_ctx_memory_used(m.ctx);
-	for (nth = 1; st != EM_OK; nth++) {
+	for (nth = test_nth_after(0, 1); st != EM_OK; nth = test_nth_after(nth, 1)) {
 		m.mem.fail_at = m.mem.calls + nth;
 		st = emi_account_enter(m.account, at(2, 5), bytes, 3, &err);
 		m.mem.fail_at = 0;
@@ -222,7 +222,7 @@ static void test_memory_fails(void **state)
 		memset(&err, 0, sizeof err);
 	}
 	/* The table, which stays, and each but the first of four leaves after that. */
-	assert_int_equal(nth, 1 + 4);
+	assert_true(nth == 1 + 4 || !test_sweeps());
 	assert_true(em_ctx_memory_used(m.ctx) > used);
 	rest = em_ctx_memory(m.ctx) - em_ctx_memory_used(m.ctx);
 	taken = emi_alloc(m.ctx, (size_t)rest, NULL);

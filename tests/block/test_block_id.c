@@ -378,7 +378,7 @@ static void test_allocations_fail(void **state)
 
 	(void)state;
 	for (flags = 0; flags <= EM_CTX_CHECKED; flags += EM_CTX_CHECKED)
-		for (n = 1, more = 1; more; n++) {
+		for (n = test_nth_after(0, 1), more = 1; more; n = test_nth_after(n, 1)) {
 			set s;
 
 			set_prepare(&s, 2, flags);
@@ -405,7 +405,7 @@ static void test_rows_fail(void **state)
 	int more = 1;
 
 	(void)state;
-	for (n = 1; more; n++) {
+	for (n = test_nth_after(0, 1); more; n = test_nth_after(n, 1)) {
 		em_status st;
 		set s;
 
@@ -441,7 +441,7 @@ static void test_reservations_fail(void **state)
 		uint64_t nth;
 		int more = 1;
 
-		for (nth = 1; more; nth++) {
+		for (nth = test_nth_after(0, 1); more; nth = test_nth_after(nth, 1)) {
 			em_fault fault;
 			set s;
 

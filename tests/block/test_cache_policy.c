@@ -606,7 +606,7 @@ static void test_out_of_memory(void **state)
 		em_status st = EM_ERR_NOMEM;
 		uint64_t n, misses;
 
-		for (n = 1; st != EM_OK; n++) {
+		for (n = test_nth_after(0, 1); st != EM_OK; n = test_nth_after(n, 1)) {
 			em_errinfo err;
 
 			memset(&err, 0, sizeof(err));
@@ -617,7 +617,7 @@ static void test_out_of_memory(void **state)
 			assert_true(st == EM_OK || st == EM_ERR_NOMEM);
 			assert_int_equal(em_ctx_memory_used(ctx), before);
 		}
-		assert_int_equal(n, which ? 3 + 2 : 2 + 2);
+		assert_true(n == (which ? 3 + 2 : 2 + 2) || !test_sweeps());
 		assert_int_equal(em_cache_trace_optimum(ctx, access, 50, 0, &misses, &unread), EM_ERR_RANGE);
 		assert_int_equal(em_cache_trace_policy(ctx, access, 50, policies[0], 0, 0, &misses, &unread),
 				 EM_ERR_RANGE);

@@ -419,7 +419,7 @@ static void test_no_memory(void **state)
 	s.disk[1].backend = NULL;
 	s.disk[2].backend = NULL;
 	s.disk[2].path = s.path[2];
-	for (n = 1; ; n++) {
+	for (n = test_nth_after(0, 1);; n = test_nth_after(n, 1)) {
 		em_status st;
 
 		test_memory_init(&s.mem, n);

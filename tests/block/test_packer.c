@@ -276,9 +276,10 @@ static void test_none(void **state)
 static void test_memory_use(void **state)
 {
 	uint64_t fail;
+	int more;
 
 	(void)state;
-	for (fail = 0; fail < 10; fail++) {
+	for (fail = test_nth_after(0, 1), more = 1; more; fail = test_nth_after(fail, 1)) {
 		em_ctx_opts opts = EM_CTX_OPTS_INIT;
 		test_memory mem;
 		em_errinfo err;
@@ -291,10 +292,11 @@ static void test_memory_use(void **state)
 		opts.allocator = &mem.allocator;
 		assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
 		before = em_ctx_memory_used(ctx);
-		mem.fail_at = fail != 0 ? mem.calls + fail : 0;
+		mem.fail_at = mem.calls + fail;
 		if (emi_packer_init(&p, ctx, 3, BLOCK, 0, &err) == EM_OK) {
 			assert_true(em_ctx_memory_used(ctx) - before <= emi_packer_memory(3));
 			emi_packer_free(&p);
+			more = 0;
 		} else {
 			assert_int_equal(err.status, EM_ERR_NOMEM);
 			assert_in_range(fail, 1, 2);

@@ -436,7 +436,7 @@ static void test_without_memory(void **state)
 	start(&b, 1, 0);
 	opts.path = b.path;
 	before = em_ctx_memory_used(b.f.ctx);
-	for (n = 1; st != EM_OK; n++) {
+	for (n = test_nth_after(0, 1); st != EM_OK; n = test_nth_after(n, 1)) {
 		b.f.mem.fail_at = b.f.mem.calls + n;
 		st = em_disks_open(&d, b.f.ctx, &opts);
 		b.f.mem.fail_at = 0;

@@ -408,7 +408,7 @@ void sweep_run(const sweep_case *c, int all)
 	make(&w);
 	alarm(CASE_SECONDS);
 	rehearse(&w);
-	for (i = 0; i < w.nplaces; i++)
+	for (i = 0; i < w.nplaces && test_sweeps(); i++)
 		for (k = 0; k < sweep_ways_count; k++)
 			if (!strcmp(sweep_ways[k].call, w.places[i].call))
 				fail_place(&w, &w.places[i], k);

@@ -31,6 +31,11 @@
 #define NAME "extmem-test-"
 #define LEFTOVER_SECONDS 3600
 
+/* EXTMEM_TEST_SPARSE of this means that nothing fails in a sweep. */
+#define NO_SWEEPS 1000000000u
+/* So many cases of a sweep are taken before the first is left out. */
+#define WHOLE 32u
+
 /* In front of each block; 16 bytes, so that the block is aligned for any C type. */
 typedef struct header {
 	uint64_t magic;
@@ -125,6 +130,26 @@ static uint64_t choice(uint64_t n)
 uint64_t test_first_of(uint64_t n)
 {
 	return n == 1 ? 0 : choice(n);
+}
+
+int test_sweeps(void)
+{
+	return test_sparse() < NO_SWEEPS;
+}
+
+uint64_t test_nth_after(uint64_t nth, uint64_t every)
+{
+	const uint64_t most = test_every(every * test_sparse());
+	/* What is far away is tried less often: a short sweep is taken whole, of a long one, one of so many. */
+	uint64_t gap = 1 + nth * every / WHOLE;
+
+	if (!test_sweeps())
+		return TEST_NEVER;
+	if (nth == 0)
+		return 1;
+	if (gap > most)
+		gap = most;
+	return nth + 1 + test_first_of(2 * gap - 1);
 }
 
 unsigned test_step(void)

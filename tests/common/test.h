@@ -9,13 +9,17 @@
  * test_seed() is EXTMEM_TEST_SEED where that is set and otherwise drawn from the clock; it is
  * printed once, so that a failure can be replayed.
  *
- * Slow builds.  EXTMEM_TEST_SPARSE=N lets one of N things fail that a sweep would let fail one after the other, by the
- * seed:
+ * Sweeps.  What lets one thing after the other fail goes from each to the next by test_nth_after():
  *
- *	for (nth = 1 + test_first_of(test_sparse()); failed; nth += test_sparse())
+ *	for (nth = test_nth_after(0, 1); failed; nth = test_nth_after(nth, 1))
  *
- * A sweep that would take too long takes one of n in any case, as its author says by test_every(n).  With
- * EXTMEM_TEST_SPARSE=0, as make check-large has it, it takes all.
+ * A sweep that would take too long takes one of n, as its author says by the second argument.  EXTMEM_TEST_SPARSE=N
+ * makes that one of N times as many, by the seed.  The first ones are taken in any case, then fewer and fewer, so that
+ * of a short sweep most is left.  With EXTMEM_TEST_SPARSE=0, as make check-large has it, a sweep takes all; with
+ * EXTMEM_TEST_SPARSE=1000000000 it is gone through once, with nothing that fails.  A test that counts failures asks
+ * test_sweeps() whether there are any.
+ *
+ * Slow builds.
  *
  * EXTMEM_TEST_FEWER=N lets tests that compare many cases with a model take about one of N, by the seed, so that other
  * runs take others:
@@ -80,11 +84,19 @@
 /* The seed of this run. */
 uint64_t test_seed(void);
 
+/* The nth of this never comes. */
+#define TEST_NEVER (UINT64_MAX / 4)
+
+/* Does anything fail in a sweep? */
+int test_sweeps(void);
+/* What is to fail after the nth, counted from 1; 0: nothing did yet.  TEST_NEVER where nothing is to fail; else one of
+ * `every' times EXTMEM_TEST_SPARSE, on average, and all of the first ones. */
+uint64_t test_nth_after(uint64_t nth, uint64_t every);
 /* EXTMEM_TEST_SPARSE, or 1. */
 uint64_t test_sparse(void);
-/* n: a sweep takes one of so many; but 1 where EXTMEM_TEST_SPARSE is 0. */
+/* n: one of so many is taken; but 1 where EXTMEM_TEST_SPARSE is 0. */
 uint64_t test_every(uint64_t n);
-/* Which of n things a sweep begins with that takes one of n: in [0, n), by the seed. */
+/* In [0, n), by the seed: which of n things is the first that is taken, of one of n. */
 uint64_t test_first_of(uint64_t n);
 /* EXTMEM_TEST_FEWER, or 1. */
 unsigned test_fewer(void);

@@ -457,6 +457,7 @@ static void test_flips(void **state)
 /* Each block is zeros, or another one: what a lost write leaves. */
 static void test_lost_writes(void **state)
 {
+	const uint64_t every = test_every(6 * test_sparse());
 	char *bytes, block[BLOCK];
 	size_t n, at, from;
 	int fd;
@@ -472,7 +473,7 @@ static void test_lost_writes(void **state)
 	fd = open(s.path, O_RDWR);
 	assert_true(n >= 15 * BLOCK);
 	for (at = BLOCK; at < n; at += BLOCK)
-		for (from = 0; from < n; from += BLOCK * (1 + test_below(&s.c.f.rng, 2 * test_every(6) - 1))) {
+		for (from = 0; from < n; from += BLOCK * (1 + test_below(&s.c.f.rng, 2 * every - 1))) {
 			em_errinfo err;
 
 			if (from == at)
@@ -595,7 +596,7 @@ static void test_saving_fails(void **state)
 		uint64_t nth, failures = 0;
 		int failed = 1;
 
-		for (nth = 1 + test_first_of(test_sparse()); failed; nth += test_sparse()) {
+		for (nth = test_nth_after(0, 1); failed; nth = test_nth_after(nth, 1)) {
 			em_status st;
 			saved s;
 
@@ -624,7 +625,7 @@ static void test_saving_fails(void **state)
 			btree_case_check(&s.c);
 			saved_close(&s);
 		}
-		assert_true(failures != 0 || test_sparse() > 1);
+		assert_true(failures != 0 || !test_sweeps());
 		print_message("kind %u: %llu failures of %llu\n", k, (unsigned long long)failures,
 			      (unsigned long long)nth);
 	}
@@ -647,7 +648,7 @@ static void test_opening_fails(void **state)
 		uint64_t nth;
 		int failed = 1;
 
-		for (nth = 1; failed; nth++) {
+		for (nth = test_nth_after(0, 1); failed; nth = test_nth_after(nth, 1)) {
 			const uint64_t bytes = s.c.f.mem.bytes, calls = s.c.f.mem.calls;
 			em_errinfo err;
 			em_status st;

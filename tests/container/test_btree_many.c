@@ -230,9 +230,10 @@ static void test_failures(void **state)
 
 	(void)state;
 	for (what = 0; what < 3; what++) {
-		uint64_t nth, all = 1, failures = 0;
+		uint64_t nth, all = 0, failures = 0;
+		int more = 1;
 
-		for (nth = 1 + test_first_of(test_sparse()); nth <= all; nth += (1 + all / 200) * test_sparse()) {
+		for (nth = test_nth_after(0, 1); more; nth = test_nth_after(nth, 1 + all / 200)) {
 			uint64_t key[200], before, erased = 0, n;
 			char *keys, *records, *got;
 			unsigned tries;
@@ -291,6 +292,7 @@ static void test_failures(void **state)
 			}
 			assert_int_equal(erased, left - c.n);
 			all = what == 0 ? c.f.mem.calls - before : c.f.fault[0].count;
+			more = nth <= all;
 			c.f.mem.fail_at = 0;
 			c.f.fault[0].ops = 0;
 			btree_case_check(&c);
@@ -301,7 +303,7 @@ static void test_failures(void **state)
 		}
 		print_message("%u: %llu failures of %llu\n", what, (unsigned long long)failures,
 			      (unsigned long long)all);
-		assert_true(failures != 0 || what == 1 || test_sparse() > 1);
+		assert_true(failures != 0 || what == 1 || !test_sweeps());
 	}
 }
 
@@ -362,14 +364,16 @@ static void test_repeated(void **state)
 	(void)state;
 	for (k = 0; k < 2; k++) {
 		for (what = 0; what < 2; what++) {
-			uint64_t nth, all = 1, halves = 0;
+			uint64_t nth = 0, all = 0, halves = 0;
 
-			for (nth = 1; nth <= all; nth += (1 + all / 50) * test_sparse())
+			do {
+				nth = test_nth_after(nth, 1 + all / 50);
 				halves += insert_by_halves(many[k], what == 0 ? EM_FAULT_WRITE : EM_FAULT_READ, nth,
 							   &all);
+			} while (nth <= all);
 			print_message("%u: %llu by halves, of %llu\n", what, (unsigned long long)halves,
 				      (unsigned long long)all);
-			assert_true(halves != 0 || what == 0 || test_sparse() > 1);
+			assert_true(halves != 0 || what == 0 || !test_sweeps());
 		}
 	}
 }

@@ -105,8 +105,7 @@ static void test_memory_fails(void **state)
 
 	(void)state;
 	for (kind = 0; kind < 3; kind++) {
-		nth = 1 + test_first_of(test_sparse());
-		for (failed = 1; failed; nth += test_sparse()) {
+		for (nth = test_nth_after(0, 1), failed = 1; failed; nth = test_nth_after(nth, 1)) {
 			ends_case t;
 
 			open_case(&t, (emi_ends_kind)kind);
@@ -135,7 +134,7 @@ static void test_disk_fails(void **state)
 		int failed = 1;
 
 		kind = k % 3;
-		for (nth = 1 + test_first_of(test_sparse()); failed; nth += test_sparse()) {
+		for (nth = test_nth_after(0, 1); failed; nth = test_nth_after(nth, 1)) {
 			ends_case t;
 
 			open_case(&t, (emi_ends_kind)kind);

@@ -183,7 +183,8 @@ static void test_allocator(void **state)
 	for (i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		fail = 0;
 		do {
-			test_memory_init(&mem, ++fail);
+			fail = test_nth_after(fail, 1);
+			test_memory_init(&mem, fail);
 			st = em_ctx_open_text(&ctx, texts[i], &o);
 			assert_true(em_ctx_memory_used(ctx) == mem.bytes);
 			em_ctx_close(ctx);

@@ -437,11 +437,11 @@ static void test_mistakes(void **state)
 /* Whatever allocation fails, all is given back, and either it says so or nothing is missing. */
 static void test_allocations(void **state)
 {
-	uint64_t nth, step = test_every(3);
+	uint64_t nth;
 	int failed = 1;
 
 	(void)state;
-	for (nth = 1 + test_first_of(step); failed; nth += step) {
+	for (nth = test_nth_after(0, 3); failed; nth = test_nth_after(nth, 3)) {
 		uint64_t *x, *y;
 		em_order *order;
 		em_stream *in, *s = NULL;

@@ -468,7 +468,7 @@ static void test_failures(void **unused)
 	free_model(&got);
 	em_stream_close(s);
 	flow_close(&t);
-	for (nth = 1;; nth++) {
+	for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1)) {
 		em_order *order;
 		uint64_t rest = 1;
 		int whole = 0;

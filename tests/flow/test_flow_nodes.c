@@ -410,10 +410,10 @@ static void test_allocations(void **unused)
 
 	(void)unused;
 	for (i = 0; i < node_cases_n; i++) {
-		uint64_t nth = 1 + test_first_of(test_sparse());
+		uint64_t nth;
 		int failed = 1;
 
-		for (; failed; nth += test_sparse()) {
+		for (nth = test_nth_after(0, 1); failed; nth = test_nth_after(nth, 1)) {
 			made m;
 
 			open_node(&m, &node_cases[i], nth, 100);

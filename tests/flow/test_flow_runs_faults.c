@@ -61,7 +61,6 @@ static em_status work(flow_case *t, em_order *order, em_reduce_fn combine, int *
 static void test_no_memory(void **state)
 {
 	enum { N = 4000 };
-	const uint64_t step = test_every(3 * test_sparse());
 	unsigned c;
 
 	(void)state;
@@ -69,7 +68,7 @@ static void test_no_memory(void **state)
 		uint64_t nth;
 		int failed = 1;
 
-		for (nth = 1 + test_first_of(step); failed; nth += step) {
+		for (nth = test_nth_after(0, 3); failed; nth = test_nth_after(nth, 3)) {
 			flow_case t;
 			em_order *order;
 			pair *p, *y;
@@ -114,7 +113,6 @@ static void test_faults(void **state)
 {
 	enum { N = 6000 };
 	static const uint32_t ops[] = { EM_FAULT_READ, EM_FAULT_WRITE, EM_FAULT_ALL };
-	const uint64_t step = test_every(5 * test_sparse());
 	uint64_t failures = 0;
 	unsigned k;
 
@@ -123,7 +121,7 @@ static void test_faults(void **state)
 		uint64_t nth;
 		int failed = 1;
 
-		for (nth = 1 + test_first_of(step); failed; nth += step) {
+		for (nth = test_nth_after(0, 5); failed; nth = test_nth_after(nth, 5)) {
 			em_fault fault;
 			flow_case t;
 			em_order *order;
@@ -148,25 +146,24 @@ static void test_faults(void **state)
 			flow_close(&t);
 		}
 	}
-	assert_true(failures > 10 || test_sparse() > 1);
+	assert_true(failures > 10 || !test_sweeps());
 }
 
 /* The function that combines fails, wherever it is called. */
 static void test_user_fails(void **state)
 {
 	enum { N = 6000 };
-	const uint64_t step = test_every(7 * test_sparse());
 	uint64_t nth, failures = 0;
 	int left = 0;
 
 	(void)state;
-	for (nth = test_first_of(step); left <= 0; nth += step) {
+	for (nth = test_nth_after(0, 7); left <= 0; nth = test_nth_after(nth, 7)) {
 		flow_case t;
 		em_order *order;
 		pair *p, *y;
 		em_status st;
 		size_t m;
-		int calls = nth < INT_MAX ? (int)nth : INT_MAX;
+		int calls = nth < INT_MAX ? (int)nth - 1 : INT_MAX;
 
 		flow_open(&t, 8 * MIB, 0);
 		order = flow_order(&t, sizeof(pair));
@@ -182,7 +179,7 @@ static void test_user_fails(void **state)
 		free(y);
 		flow_close(&t);
 	}
-	assert_true(failures > 0 || test_sparse() > 1);
+	assert_true(failures > 0 || !test_sweeps());
 }
 
 /* Closed or canceled anywhere, nothing is left behind. */

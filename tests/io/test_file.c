@@ -554,7 +554,7 @@ static void test_allocation_fails(void **state)
 
 	(void)state;
 	for (b = 0; b < em_backend_count(); b++)
-		for (n = 1;; n++) {
+		for (n = test_nth_after(0, 1);; n = test_nth_after(n, 1)) {
 			em_errinfo err = clean();
 			em_file *f = NULL;
 			em_status st;

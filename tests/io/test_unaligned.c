@@ -34,7 +34,7 @@ static struct {
 	size_t most;            /* a transfer moves no more than that; 0: all of it */
 	unsigned crooked;       /* transfers that were not of whole pages */
 	unsigned reads, writes;
-	unsigned fail_read, fail_write; /* which of them fails, from 1; 0: none */
+	uint64_t fail_read, fail_write; /* which of them fails, from 1; 0: none */
 	int no_size;            /* it cannot say how long a file is */
 } w;
 
@@ -292,13 +292,14 @@ static void test_zeros(void **state)
 static void test_failures(void **state)
 {
 	const size_t bytes = 2 * WINDOW + 100;
-	unsigned nth, what;
+	uint64_t nth;
+	unsigned what;
+	em_status st;
 
 	(void)state;
 	for (what = 0; what < 2; what++) {
-		for (nth = 1; nth < 8; nth++) {
+		for (nth = test_nth_after(0, 1), st = EM_ERR_IO; st != EM_OK; nth = test_nth_after(nth, 1)) {
 			size_t done;
-			em_status st;
 			bench b;
 
 			bench_open(&b, 0, 0);

@@ -378,18 +378,6 @@ static uint64_t sweep_kind(trial *t, uint32_t kind, int sys_errno)
 	return t->cases - cases;
 }
 
-/* How many operations of these kinds there are. */
-static uint64_t count_kinds(const trial *t, uint32_t ops)
-{
-	uint64_t n = 0;
-	size_t i;
-
-	for (i = 0; i < TEST_PLACES; i++)
-		if ((t->known.place[i].kind & ops) != 0)
-			n += t->known.place[i].count;
-	return n;
-}
-
 /* From some operation on all of them fail: a disk that is full or gone, a signal that never ends. */
 static uint64_t sweep_for_good(trial *t)
 {
@@ -402,15 +390,14 @@ static uint64_t sweep_for_good(trial *t)
 		{ EM_FAULT_ALL, EIO, EM_ERR_IO },
 		{ EM_FAULT_READ, EINTR, EM_ERR_IO },
 	};
-	const uint64_t step = test_every(sparse(t) > GOOD_STEP ? sparse(t) : GOOD_STEP);
+	const uint64_t every = t->sort->every > GOOD_STEP ? t->sort->every : GOOD_STEP;
 	uint64_t nth, cases = 0;
 	size_t i;
 
 	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		/* Threads may go another way and need fewer. */
-		const uint64_t half = 1 + count_kinds(t, ways[i].ops) / 2, before = cases;
+		const uint64_t before = cases;
 
-		for (nth = 1 + test_first_of(step < half ? step : half);; nth += step) {
+		for (nth = test_nth_after(0, every);; nth = test_nth_after(nth, every)) {
 			em_status st;
 
 			prepare(t, 0, 0, ways[i].sys_errno);
@@ -428,6 +415,38 @@ static uint64_t sweep_for_good(trial *t)
 		assert_true(cases > before);
 	}
 	return cases;
+}
+
+/* Let everything fail, and print what did. */
+static void sweep_all(trial *t)
+{
+	static const uint32_t ops[] = { EM_FAULT_OPEN,	  EM_FAULT_SIZE, EM_FAULT_RESIZE, EM_FAULT_RESERVE,
+					EM_FAULT_READ, EM_FAULT_WRITE, EM_FAULT_SUBMIT, EM_FAULT_DISCARD };
+	static const int kinds[] = { EIO, ENOSPC, 0, EINTR };
+	static const char *const kind_names[] = { "EIO", "ENOSPC", "short", "EINTR" };
+	uint64_t cases = sweep_kind(t, 0, ENOMEM), swept[4];
+	size_t i, k;
+
+	printf("# failed once each: %u allocations;", (unsigned)cases);
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		uint64_t most = 0;
+
+		for (k = 0; k < 4; k++) {
+			/* A submission has no other ways to fail. */
+			swept[k] = ops[i] == EM_FAULT_SUBMIT && k % 3 != 0 ? 0 : sweep_kind(t, ops[i], kinds[k]);
+			cases += swept[k];
+			if (swept[k] > most)
+				most = swept[k];
+		}
+		if (most == 0)
+			continue;
+		printf(" %s", op_name(ops[i]));
+		for (k = 0; k < 4; k++)
+			printf("%s%u %s", k ? ", " : " ", (unsigned)swept[k], kind_names[k]);
+		printf(";");
+	}
+	cases += sweep_for_good(t);
+	printf(" %u cases\n", (unsigned)cases);
 }
 
 unsigned char *fault_expect(fault_sort *sort)
@@ -453,13 +472,8 @@ unsigned char *fault_expect(fault_sort *sort)
 
 void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed)
 {
-	static const uint32_t ops[] = { EM_FAULT_OPEN,	  EM_FAULT_SIZE, EM_FAULT_RESIZE, EM_FAULT_RESERVE,
-					EM_FAULT_READ, EM_FAULT_WRITE, EM_FAULT_SUBMIT, EM_FAULT_DISCARD };
-	static const int kinds[] = { EIO, ENOSPC, 0, EINTR };
-	static const char *const kind_names[] = { "EIO", "ENOSPC", "short", "EINTR" };
-	uint64_t allocations, operations, cases, swept[4];
+	uint64_t allocations, operations;
 	const em_backend *be = em_backend_find(backend);
-	size_t i, k;
 	trial t;
 
 	if (be == NULL) {
@@ -480,28 +494,10 @@ void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, in
 	sort_write_file(t.in, sort->in, sort->in_bytes);
 
 	rehearse(&t, &allocations, &operations);
-	cases = sweep_kind(&t, 0, ENOMEM);
-	printf("# %s, %s, %s: %u allocations, %u operations; failed once each: %u allocations;", sort->name, backend,
-	       pushed ? "push and pull" : "file to file", (unsigned)allocations, (unsigned)operations, (unsigned)cases);
-	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		uint64_t most = 0;
-
-		for (k = 0; k < 4; k++) {
-			/* A submission has no other ways to fail. */
-			swept[k] = ops[i] == EM_FAULT_SUBMIT && k % 3 != 0 ? 0 : sweep_kind(&t, ops[i], kinds[k]);
-			cases += swept[k];
-			if (swept[k] > most)
-				most = swept[k];
-		}
-		if (most == 0)
-			continue;
-		printf(" %s", op_name(ops[i]));
-		for (k = 0; k < 4; k++)
-			printf("%s%u %s", k ? ", " : " ", (unsigned)swept[k], kind_names[k]);
-		printf(";");
-	}
-	cases += sweep_for_good(&t);
-	printf(" %u cases\n", (unsigned)cases);
+	printf("# %s, %s, %s: %u allocations, %u operations\n", sort->name, backend,
+	       pushed ? "push and pull" : "file to file", (unsigned)allocations, (unsigned)operations);
+	if (test_sweeps())
+		sweep_all(&t);
 	fflush(stdout);
 	free(t.in);
 	free(t.out);

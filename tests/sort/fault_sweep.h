@@ -5,9 +5,9 @@
  * A small sort of several merging passes is repeated, each time with another allocation failing; then the same for
  * every kind of operation on files and every way for it to fail.  Slow builds (EXTMEM_TEST_SPARSE) and long sorts let
  * one of so many fail, but at each place in the code (place.h) the first, and the last transfer, in any case, unless
- * they did so in an earlier sweep of the same program.  Each time: the right status, a detail that says what
- * happened, no leak of memory or descriptors, nothing left in the directory, and an existing output as it was, or
- * complete.
+ * they did so in an earlier sweep of the same program.  Where there are no sweeps (test_sweeps()), nothing fails.  Each
+ * time: the right status, a detail that says what happened, no leak of memory or descriptors, nothing left in the
+ * directory, and an existing output as it was, or complete.
  */
 #ifndef EM_FAULT_SWEEP_H
 #define EM_FAULT_SWEEP_H

@@ -400,7 +400,7 @@ static void test_failures(void **state)
 	lines_add(&l, "a last line that is not empty", 29);
 	lines_write(t.path, &l, 0, l.n, &format, 1);
 	for (t.which = 0; t.which < 2; t.which++) {
-		for (nth = 1;; nth++) {
+		for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1)) {
 			em_status st;
 
 			test_memory_init(&t.mem, nth);
@@ -414,7 +414,7 @@ static void test_failures(void **state)
 			assert_true(st == EM_ERR_NOMEM || st == EM_OK);
 		}
 		assert_true(nth > 8);
-		for (nth = 1;; nth++) {
+		for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1)) {
 			em_status st;
 
 			test_memory_init(&t.mem, 0);

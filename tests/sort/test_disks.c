@@ -216,7 +216,7 @@ static void test_full(void **state)
 		unlink(f->out);
 }
 
-/* Every fifth write of one disk fails once, every tenth read. */
+/* One of five writes of one disk fails once, one of ten reads. */
 static void test_failing(void **state)
 {
 	fixture *f = *state;
@@ -225,7 +225,7 @@ static void test_failing(void **state)
 	uint32_t read;
 
 	for (read = 0; read < 2; read++)
-		for (nth = 1; ; nth += test_every(read ? 10 : 5)) {
+		for (nth = test_nth_after(0, read ? 10 : 5);; nth = test_nth_after(nth, read ? 10 : 5)) {
 			em_sort_stats stats = { 0 };
 			em_status st;
 
@@ -245,7 +245,7 @@ static void test_failing(void **state)
 			assert_int_equal(f->err.status, EM_ERR_IO);
 			assert_int_equal(access(f->out, F_OK), -1);
 		}
-	assert_true(failed > 5);
+	assert_true(failed > 5 || !test_sweeps());
 }
 
 /* A file that is not ours is not touched. */

@@ -121,7 +121,7 @@ static void test_files(void **state)
 	free(sorted);
 	f->opts.errinfo = &f->err;
 	for (way = 0; way < WAYS; way++) {
-		uint64_t calls, nth;
+		uint64_t calls, nth = 0;
 
 		f->c.calls = f->c.fails_at = 0;
 		if (from_files(f, way, in, out) != EM_OK)
@@ -131,7 +131,7 @@ static void test_files(void **state)
 		assert_true(calls > 10);
 		sort_write_file(out, "as before", 9);
 		/* How many calls there are depends on who is faster, so not the last ones. */
-		for (nth = 1; nth <= calls / 2; nth += 1 + nth / 2) {
+		for (nth = test_nth_after(0, 1 + nth / 2); nth <= calls / 2; nth = test_nth_after(nth, 1 + nth / 2)) {
 			f->c.calls = 0;
 			f->c.fails_at = nth;
 			assert_int_equal(from_files(f, way, in, out), EM_ERR_USER);
@@ -221,7 +221,7 @@ static void test_at_once(void **state)
 	fixture *f = *state;
 	uint64_t nth;
 
-	for (nth = 0; nth < 40; nth += 1 + nth / 2) {
+	for (nth = 0; nth < 40; nth = test_nth_after(nth, 1 + nth / 2)) {
 		worker w[2];
 		pthread_t thread;
 		int i;

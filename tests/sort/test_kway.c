@@ -567,7 +567,7 @@ static void test_memory_faults(void **state)
 		em_status st;
 		int failed;
 
-		for (fail_at = 1 + test_first_of(test_sparse());; fail_at += test_sparse()) {
+		for (fail_at = test_nth_after(0, 1);; fail_at = test_nth_after(fail_at, 1)) {
 			bench_open(&b, which, NULL, NULL, fail_at);
 			st = merge_some(&b, 13);
 			failed = test_memory_failed(&b.mem);
@@ -605,7 +605,7 @@ static void test_failures(void **state)
 		uint64_t at;
 		em_status st;
 
-		for (at = 1; at < 40; at += 1 + test_below(&b.rng, 9)) {
+		for (at = test_nth_after(0, 5); at < 40; at = test_nth_after(at, 5)) {
 			bench_open(&b, which, NULL, NULL, 0);
 			assert_int_equal(add(&b, PIECES, 300, 0, 0), EM_OK);
 			b.supply[0].pieces.fail_at = at;
@@ -621,7 +621,7 @@ static void test_failures(void **state)
 			assert_int_equal(merge_some(&b, 9), EM_ERR_CANCELED);
 			bench_close(&b);
 		}
-		for (at = 1;; at += 1 + test_below(&b.rng, 500)) {
+		for (at = test_nth_after(0, 250);; at = test_nth_after(at, 250)) {
 			uint64_t calls;
 
 			bench_open(&b, which, NULL, NULL, 0);

@@ -386,7 +386,7 @@ static void test_failing_function(void **state)
 	case_assert_sorted(&c, order);
 	unlink(c.out);
 	all = UINT64_MAX - left;
-	for (at = 1; at <= all; at += 1 + all / 20) {
+	for (at = test_nth_after(0, 1 + all / 20); at <= all; at = test_nth_after(at, 1 + all / 20)) {
 		left = at;
 		assert_int_equal(case_merge(&c, ctx, order), EM_ERR_USER);
 		assert_non_null(strstr(c.err.text, "comparison"));

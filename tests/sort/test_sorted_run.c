@@ -552,7 +552,7 @@ static void test_faults(void **state)
 		em_status st;
 		int failed = 1;
 
-		for (at = 1 + test_first_of(test_sparse()); failed; at += test_sparse()) {
+		for (at = test_nth_after(0, 1); failed; at = test_nth_after(at, 1)) {
 			b.rng = same;
 			st = bench_open(&b, some[i], EM_COMPRESS_NEVER, at);
 			if (st == EM_OK)
@@ -564,7 +564,7 @@ static void test_faults(void **state)
 			assert_true(failed || st == EM_END);
 			bench_close(&b);
 		}
-		for (at = 1 + test_first_of(test_sparse()), failed = 1; failed; at += test_sparse()) {
+		for (at = test_nth_after(0, 1), failed = 1; failed; at = test_nth_after(at, 1)) {
 			b.rng = same;
 			assert_int_equal(bench_open(&b, some[i], EM_COMPRESS_NEVER, 0), EM_OK);
 			em_fault_set(&b.fault, EM_FAULT_READ | EM_FAULT_WRITE, at, 1);

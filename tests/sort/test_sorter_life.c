@@ -438,7 +438,7 @@ static void test_failing_function(void **state)
 	em_sorter_close(l.s);
 	l.s = NULL;
 	all = w.calls;
-	for (at = 1; at <= all; at += 1 + all / 60) {
+	for (at = test_nth_after(0, 1 + all / 60); at <= all; at = test_nth_after(at, 1 + all / 60)) {
 		w.calls = 0;
 		w.at = at;
 		open_sorter(&l);
@@ -450,7 +450,7 @@ static void test_failing_function(void **state)
 		em_sorter_close(l.s);
 		l.s = NULL;
 	}
-	assert_int_equal(seen, 7);
+	assert_true(seen == 7 || test_sparse() > 1);
 	/* The order itself is none the worse. */
 	w.at = 0;
 	open_sorter(&l);
@@ -495,7 +495,7 @@ static void test_cancel(void **state)
 	assert_int_equal(whole_life(l.s, l.records, &where), EM_END);
 	em_sorter_close(l.s);
 	all = w.calls;
-	for (at = 1; at < all; at += 1 + all / 20) {
+	for (at = test_nth_after(0, 1 + all / 20); at < all; at = test_nth_after(at, 1 + all / 20)) {
 		w.calls = 0;
 		w.at = at;
 		open_sorter(&l);
@@ -506,7 +506,7 @@ static void test_cancel(void **state)
 		seen |= where[0] == 'p' ? 1u : where[0] == 'f' ? 2u : 4u;
 		em_sorter_close(l.s);
 	}
-	assert_int_equal(seen, 7);
+	assert_true(seen == 7 || test_sparse() > 1);
 	l.s = NULL;
 	life_close(&l);
 }

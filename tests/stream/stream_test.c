@@ -121,7 +121,7 @@ int stream_fail_reads(stream_work_fn work, void *arg, em_status end, int sys_err
 	int failures = 0, done = 0;
 	uint64_t at;
 
-	for (at = 1; !done; at++) {
+	for (at = test_nth_after(0, 1); !done; at = test_nth_after(at, 1)) {
 		em_fault fault;
 		em_errinfo err;
 		uint64_t before;
@@ -157,7 +157,7 @@ int stream_fail_memory(stream_work_fn work, void *arg, em_status end)
 	int failures = 0, done = 0;
 	uint64_t at;
 
-	for (at = 1; !done; at++) {
+	for (at = test_nth_after(0, 1); !done; at = test_nth_after(at, 1)) {
 		test_memory mem;
 		em_ctx *ctx;
 

@@ -64,7 +64,7 @@ static void test_failing_reads(void **state)
 
 	(void)state;
 	files_open(&f, 8);
-	assert_true(stream_fail_reads(read_files, &f, EM_OK, EIO, f.dir) > 0);
+	assert_true(stream_fail_reads(read_files, &f, EM_OK, EIO, f.dir) > 0 || !test_sweeps());
 	files_close(&f);
 }
 
@@ -75,7 +75,7 @@ static void test_failing_memory(void **state)
 
 	(void)state;
 	files_open(&f, 6);
-	assert_true(stream_fail_memory(read_files, &f, EM_OK) > 5);
+	assert_true(stream_fail_memory(read_files, &f, EM_OK) > 5 || !test_sweeps());
 	files_close(&f);
 }
 
