@@ -250,7 +250,7 @@ static void test_lines(void **state)
 	int round;
 
 	(void)state;
-	for (round = 0; round < 2 * LINES_ORDERS; round += (int)slower()) {
+	for (round = 0; round < 2 * LINES_ORDERS; round += (int)test_step()) {
 		const ordering o = { .lines = round % LINES_ORDERS };
 		const int files = 2 + (int)test_below(&rng, 5);
 		const unsigned few = round < LINES_ORDERS ? 100 : 4;
@@ -332,7 +332,7 @@ static void test_records(void **state)
 	size_t k;
 
 	(void)state;
-	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k += slower()) {
+	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k += test_step()) {
 		const ordering o = { BY_SHAPE,
 				     sort_shape_of(cases[k].type, cases[k].width, cases[k].flags, cases[k].bytes) };
 		const uint64_t total = (cases[k].bytes < 10 ? 5 : 9) * MIB / cases[k].bytes;
@@ -722,7 +722,7 @@ static void test_split(void **state)
 	int round;
 
 	(void)state;
-	for (round = 0; round < 12; round += (int)slower()) {
+	for (round = 0; round < 12; round += (int)test_step()) {
 		const uint32_t parts = 2 + (uint32_t)round % 3;
 		em_ctx *ctx = open_ctx(MEMORY, parts, EM_DIRECT_TRY);
 		em_order *order = lines_order(ctx, round % LINES_ORDERS);
