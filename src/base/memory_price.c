@@ -21,16 +21,17 @@ static double price_of(volatile char *bytes, size_t n)
 	return (double)(emi_thread_ns() - begin) / (double)n;
 }
 
-int emi_memory_is_cheap(em_ctx *ctx)
+int emi_memory_is_cheap(em_ctx *ctx, uint64_t bytes)
 {
-	char *tried = emi_buffer_alloc(ctx, EMI_PRICE_BYTES, NULL);
+	const size_t n = bytes > EMI_PRICE_BYTES ? (size_t)(bytes / STEP) * STEP : EMI_PRICE_BYTES;
+	char *tried = emi_buffer_alloc(ctx, n, NULL);
 	unsigned dear = 0;
 	size_t at;
 
 	if (tried == NULL)
 		return 0;
-	for (at = 0; at < EMI_PRICE_BYTES && dear < DEAR_STEPS; at += STEP)
+	for (at = 0; at < n && dear < DEAR_STEPS; at += STEP)
 		dear += price_of(tried + at, STEP) >= CHEAP;
-	emi_buffer_free(ctx, tried, EMI_PRICE_BYTES);
+	emi_buffer_free(ctx, tried, n);
 	return dear < DEAR_STEPS;
 }

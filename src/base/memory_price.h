@@ -12,10 +12,11 @@
 
 #include <extmem/ctx.h>
 
-/* Bytes of memory that are tried, and given back. */
+/* Least bytes of memory that are tried, and given back. */
 #define EMI_PRICE_BYTES ((size_t)64 << 20)
 
-/* Is fresh memory cheap?  It is not where there are less than EMI_PRICE_BYTES to try. */
-int emi_memory_is_cheap(em_ctx *ctx);
+/* Is fresh memory cheap?  `bytes' of it are tried, if that is more, until it is known that it is not.  Nor is it where
+ * there is less than that to try. */
+int emi_memory_is_cheap(em_ctx *ctx, uint64_t bytes);
 
 #endif

@@ -289,6 +289,7 @@ static void put_locked(emi_outseq *q)
 static void complete(emi_outseq *q, emi_outblock *b)
 {
 	b->packed = 0;
+	b->packing = 0;
 	if (q->dest.sealed != NULL)
 		q->dest.sealed(q->dest.arg, q, b);
 	pthread_mutex_lock(&q->lock);

@@ -37,7 +37,8 @@ typedef struct emi_outblock {
 	size_t filled;          /* that are there */
 	uint64_t key;           /* the destination's, as the next: the smallest */
 	uint64_t frames;        /* bytes of records or frames, ... */
-	size_t packed;          /* bytes that buf.len were packed to; 0: as they are */
+	size_t packed;          /* bytes that buf.len were packed to; 0: as they are, ... */
+	uint64_t packing;       /* ... and nanoseconds of the processor that it took */
 	uint32_t sum;           /* the destination's, of these or those */
 	int state;
 	int clean;              /* the buffer holds nothing but zeroes and what was put in it */

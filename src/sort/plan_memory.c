@@ -10,8 +10,9 @@
 #define LEAST (64 * MIB)
 #define WHOLE (128 * MIB)               /* of input a third of this, all can be sorted in it */
 #define USUAL ((uint64_t)1 << 30)       /* bytes to be sorted, when nobody knows */
-#define CHEAP_MOST (512 * MIB)          /* input that is sorted as a whole where memory is cheap, ... */
-#define CHEAP_TIMES 4u                  /* ... in so many times as much */
+#define CHEAP_MOST ((uint64_t)1 << 30)  /* input that is sorted as a whole where memory is cheap, ... */
+#define CHEAP_TIMES 4u                  /* ... in so many times as much, ... */
+#define CHEAP_SHARE 16u                 /* ... of which this part is tried */
 
 /* The integer square root, rounded down. */
 static uint64_t root(uint64_t square)
@@ -24,13 +25,21 @@ static uint64_t root(uint64_t square)
 	return r;
 }
 
-static uint64_t input_bytes(const emi_job *job, const emi_needs *needs)
+/* Or EMI_UNKNOWN. */
+static uint64_t known_bytes(const emi_job *job, const emi_needs *needs)
 {
 	const uint64_t size = job->by.codec->record_bytes;
 
 	if (needs->n == EMI_UNKNOWN || size == 0)
-		return needs->bytes != EMI_UNKNOWN && needs->bytes != 0 ? needs->bytes : USUAL;
-	return needs->n < UINT64_MAX / size ? needs->n * size : UINT64_MAX;
+		return needs->bytes != 0 ? needs->bytes : EMI_UNKNOWN;
+	return needs->n < UINT64_MAX / size ? needs->n * size : UINT64_MAX - 1;
+}
+
+static uint64_t input_bytes(const emi_job *job, const emi_needs *needs)
+{
+	const uint64_t bytes = known_bytes(job, needs);
+
+	return bytes != EMI_UNKNOWN ? bytes : USUAL;
 }
 
 /* Is all memory used that there is? */
@@ -41,10 +50,10 @@ static int takes_all(const emi_job *job, const emi_needs *needs)
 
 void emi_plan_price(emi_job *job, const emi_needs *needs)
 {
-	const uint64_t bytes = input_bytes(job, needs);
+	const uint64_t bytes = known_bytes(job, needs);
 
 	job->cheap = !takes_all(job, needs) && job->ctx->enough == 0 && bytes > WHOLE / 3 && bytes <= CHEAP_MOST &&
-		     emi_memory_is_cheap(job->ctx);
+		     emi_memory_is_cheap(job->ctx, CHEAP_TIMES * bytes / CHEAP_SHARE);
 }
 
 uint64_t emi_plan_memory(const emi_job *job, const emi_needs *needs, uint64_t memory)

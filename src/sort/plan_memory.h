@@ -7,9 +7,9 @@
  * are read, sorted and written one after the other.  So a sort of N bytes plans with M = sqrt(N * 16 MiB), between 64
  * MiB and the bound: 128 MiB for 1 GiB, 512 MiB for 16 GiB, and its N/M runs grow as M does, which one merge has memory
  * for.  Records of any length have shorter runs and longer blocks: there it is sqrt(N * 64 MiB), and at least 128 MiB,
- * as it is for so little input that all is sorted in memory.  Up to 512 MiB are sorted as a whole also where fresh memory
- * turns out to be cheap (base/memory_price.h).  When nobody knows N, it is taken to be 1 GiB.  What is
- * above M is for blocks of runs that stay in memory (run_memory.h), and for the last merge, if that saves a pass.
+ * as it is for so little input that all is sorted in memory.  Up to 1 GiB is sorted as a whole also where fresh memory
+ * turns out to be cheap (base/memory_price.h).  When nobody knows N, it is taken to be 1 GiB.  What is above M is for
+ * blocks of runs that stay in memory (run_memory.h), and for the last merge, if that saves a pass.
  */
 #ifndef EMI_PLAN_MEMORY_H
 #define EMI_PLAN_MEMORY_H

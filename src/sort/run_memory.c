@@ -64,7 +64,7 @@ static void measure_writing(emi_run_memory *m, uint64_t written)
 	 * be, to the last byte. */
 	if (r->sent <= written)
 		r->deep = 0;
-	else if (r->sent - written >= (uint64_t)DEEP * m->disks * m->blocks.bytes)
+	else if (r->sent - written >= (uint64_t)DEEP * m->disks * r->block)
 		r->deep = 1;
 	else if (!m->stays)
 		r->deep = 0;
@@ -76,14 +76,20 @@ static void measure_writing(emi_run_memory *m, uint64_t written)
  * done. */
 static double write_cost(const emi_run_memory *m)
 {
-	return (double)m->rate.deep_ns / ((double)m->rate.deep_bytes + (double)m->blocks.bytes / 2);
+	const emi_write_rate *r = &m->rate;
+
+	return r->block == 0 ? 0 : (double)r->deep_ns / ((double)r->deep_bytes + (double)r->block / 2);
 }
 
-static int is_cheaper(const emi_run_memory *m, double fresh)
+/* A block that was packed takes a whole buffer, and less of a disk; but who packs it cannot sort meanwhile, either, and
+ * disks that are behind all the same are not slow for a moment only. */
+static int is_cheaper(const emi_run_memory *m, size_t bytes, uint64_t packing, double fresh)
 {
+	const double disk = write_cost(m) * (double)bytes, memory = fresh * (double)m->blocks.bytes - (double)packing;
+
 	if (m->blocks.left == 0 && m->most - m->taken < m->blocks.bytes)
 		return 0;
-	return m->no_disks || DEARER * fresh < write_cost(m);
+	return m->no_disks || (disk > 0 && (packing != 0 ? 1 : DEARER) * memory < disk);
 }
 
 /* How things were some time ago is no longer worth knowing. */
@@ -96,7 +102,7 @@ static void forget(emi_run_memory *m, double fresh)
 		r->deep_ns = r->deep_bytes = r->stayed = 0;
 }
 
-int emi_run_memory_wants(emi_run_memory *m, size_t bytes, uint64_t written)
+int emi_run_memory_wants(emi_run_memory *m, size_t bytes, uint64_t packing, uint64_t written)
 {
 	double fresh;
 	int stays;
@@ -106,7 +112,7 @@ int emi_run_memory_wants(emi_run_memory *m, size_t bytes, uint64_t written)
 	__atomic_load(&m->fresh, &fresh, __ATOMIC_RELAXED);
 	measure_writing(m, written);
 	forget(m, fresh);
-	stays = is_cheaper(m, fresh);
+	stays = is_cheaper(m, bytes, packing, fresh);
 	if (stays)
 		m->rate.stayed += bytes;
 	__atomic_store_n(&m->stays, stays, __ATOMIC_RELAXED);
@@ -116,6 +122,7 @@ int emi_run_memory_wants(emi_run_memory *m, size_t bytes, uint64_t written)
 void emi_run_memory_sent(emi_run_memory *m, size_t bytes)
 {
 	m->rate.sent += bytes;
+	m->rate.block = bytes;
 }
 
 uint64_t emi_run_memory_leave(emi_run_memory *m)

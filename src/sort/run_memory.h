@@ -8,12 +8,13 @@
  * its buffer changes hands, and the ring of output buffers gets a fresh one.
  *
  * The rule: a block stays while a fresh buffer costs less than half the time of writing a block.  Half, because fresh
- * memory takes the time of a thread that would sort, and a disk that is slow for a moment only is not worth that.  Both
- * costs are measured in the run itself.  Fresh memory is measured whenever a buffer is cleaned for its first use, by
- * the processor's time.  Writing is measured while several writes are under way for each disk, as otherwise it costs
- * nobody any time.  So at first blocks are written until the disks are behind.  That is tried again from time to time,
- * as a disk may have been slow for a moment only: when fresh memory took several times as long as trying takes.  What
- * is sorted does not depend on it.
+ * memory takes the time of a thread that would sort, and a disk that is slow for a moment only is not worth that.  Of a
+ * block that was packed it is all of that time: then disks are slow for long, and packing took the time of a thread,
+ * too, which counts on their side.  Both costs are measured in the run itself.  Fresh memory is measured whenever a
+ * buffer is cleaned for its first use, by the processor's time.  Writing is measured while several writes are under way
+ * for each disk, as otherwise it costs nobody any time.  So at first blocks are written until the disks are behind.
+ * That is tried again from time to time, as a disk may have been slow for a moment only: when fresh memory took several
+ * times as long as trying takes.  What is sorted does not depend on it.
  *
  * A block in memory has an id, too: the disk is EMI_IN_MEMORY.  So has a page of a run's directory: where blocks may
  * stay, all pages do, and disks are not opened before something is written to them.
@@ -37,7 +38,8 @@ typedef struct emi_memory_piece {
 
 /* What a byte costs that is written. */
 typedef struct emi_write_rate {
-	uint64_t sent;          /* bytes that were sent to the disks */
+	uint64_t sent;          /* bytes that were sent to the disks, ... */
+	uint64_t block;         /* ... and those of the last block: packed ones are shorter */
 	int deep;               /* many of them were under way when a block came last: ... */
 	uint64_t when;          /* ... that was then, ... */
 	uint64_t done;          /* ... and so many were there */
@@ -73,9 +75,9 @@ void emi_run_memory_free(emi_run_memory *m);
  * nanoseconds.  One thread at a time. */
 void emi_run_memory_measured(emi_run_memory *m, size_t bytes, uint64_t ns);
 
-/* Should the next block of so many bytes stay?  written: bytes of those before that are on the disks.  Here and below:
- * one thread at a time. */
-int emi_run_memory_wants(emi_run_memory *m, size_t bytes, uint64_t written);
+/* Should the next block of so many bytes stay?  packing: nanoseconds that it took to pack it, or 0; written: bytes of
+ * those before that are on the disks.  Here and below: one thread at a time. */
+int emi_run_memory_wants(emi_run_memory *m, size_t bytes, uint64_t packing, uint64_t written);
 
 /* It goes to the disks. */
 void emi_run_memory_sent(emi_run_memory *m, size_t bytes);

@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/meter.h"
 #include "sort/block_vary.h"
 
 #define SEED 1u                 /* of the places of blocks: the same input is spread in the same way */
@@ -119,6 +120,14 @@ static const void *first_record(const emi_runs *runs, const char *block)
 	return runs->by->vary != NULL ? (const void *)emi_block_first(block) : block;
 }
 
+static void pack_block(emi_outseq *q, emi_outblock *b)
+{
+	const uint64_t begin = emi_thread_ns();
+
+	b->packed = emi_packer_pack(&q->packer, &b->buf.base, b->buf.len);
+	b->packing = emi_thread_ns() - begin;
+}
+
 /* Once a block is packed nobody can look at its records. */
 static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
 {
@@ -130,7 +139,7 @@ static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
 	/* Packing takes time, too: so blocks are only packed while the disk has more to do than we have. */
 	if (b->own == NULL && !emi_run_memory_stays(&runs->memory) &&
 	    (runs->compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))
-		b->packed = emi_packer_pack(&q->packer, &b->buf.base, b->buf.len);
+		pack_block(q, b);
 	b->sum = emi_block_sum(b->buf.base, b->packed != 0 ? b->packed : b->buf.len,
 			       (runs->ctx->flags & EM_CTX_CHECKED) != 0);
 }
@@ -161,7 +170,8 @@ static em_status place_block(emi_run_writer *w, emi_outblock *b, size_t bytes, e
 	em_errinfo why;
 	em_status st;
 
-	if (emi_run_memory_wants(memory, bytes, __atomic_load_n(&w->runs->io->bytes_written, __ATOMIC_RELAXED)) &&
+	if (emi_run_memory_wants(memory, bytes, b->packing,
+				 __atomic_load_n(&w->runs->io->bytes_written, __ATOMIC_RELAXED)) &&
 	    keep_block(w, b, bid))
 		return EM_OK;
 	memset(&why, 0, sizeof why);

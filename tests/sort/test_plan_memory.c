@@ -70,6 +70,7 @@ static void test_sizes(void **state)
 	assert_int_equal(planned(&b, 4 * GIB, 0), 256 * MIB);
 	assert_int_equal(planned(&b, 100 * MIB, 1), 400 * MIB);
 	assert_int_equal(planned(&b, 512 * MIB, 1), 2 * GIB);
+	assert_int_equal(planned(&b, GIB, 1), 4 * GIB);
 	assert_int_equal(emi_plan_memory(&b.job, &b.needs, GIB), GIB);
 	bench_close(&b);
 }
@@ -86,7 +87,11 @@ static void test_where_it_matters(void **state)
 	emi_plan_price(&b.job, &b.needs);
 	assert_false(b.job.cheap);
 	b.job.cheap = 1;
-	b.needs.n = 513 * MIB / BYTES;
+	b.needs.n = 1025 * MIB / BYTES;
+	emi_plan_price(&b.job, &b.needs);
+	assert_false(b.job.cheap);
+	b.job.cheap = 1;
+	b.needs.n = EMI_UNKNOWN;
 	emi_plan_price(&b.job, &b.needs);
 	assert_false(b.job.cheap);
 	b.job.cheap = 1;
@@ -112,13 +117,17 @@ static void test_price(void **state)
 	co.memory = GIB;
 	ctx = sort_ctx(&co);
 	before = em_ctx_memory_used(ctx);
-	emi_memory_is_cheap(ctx);
+	emi_memory_is_cheap(ctx, 0);
 	assert_int_equal(em_ctx_memory_used(ctx), before);
 	assert_true(em_ctx_memory_peak(ctx) >= EMI_PRICE_BYTES);
+	(void)emi_memory_is_cheap(ctx, 2 * EMI_PRICE_BYTES + 1);
+	assert_int_equal(em_ctx_memory_used(ctx), before);
+	assert_true(em_ctx_memory_peak(ctx) >= 2 * EMI_PRICE_BYTES);
+	assert_false(emi_memory_is_cheap(ctx, 2 * GIB));
 	em_ctx_close(ctx);
 	co.memory = EMI_PRICE_BYTES - 1;
 	ctx = sort_ctx(&co);
-	assert_false(emi_memory_is_cheap(ctx));
+	assert_false(emi_memory_is_cheap(ctx, 0));
 	em_ctx_close(ctx);
 }
 

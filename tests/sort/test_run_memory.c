@@ -93,7 +93,7 @@ static void test_less_than_thought(void **state)
 	buffer = NULL;
 	assert_false(emi_run_memory_keep(&m, &buffer, BLOCK, &bid));
 	assert_null(buffer);
-	assert_false(emi_run_memory_wants(&m, BLOCK, 0));
+	assert_false(emi_run_memory_wants(&m, BLOCK, 0, 0));
 	emi_run_memory_free(&m);
 	em_ctx_close(ctx);
 }
@@ -102,7 +102,7 @@ static void test_less_than_thought(void **state)
 static void send(emi_run_memory *m, unsigned n, uint64_t written)
 {
 	while (n-- != 0) {
-		(void)emi_run_memory_wants(m, BLOCK, written);
+		(void)emi_run_memory_wants(m, BLOCK, 0, written);
 		emi_run_memory_sent(m, BLOCK);
 	}
 }
@@ -125,14 +125,40 @@ static void test_rule(void **state)
 		send(&m, 16, 0);
 		assert_false(emi_run_memory_stays(&m));
 		/* All of it was written. */
-		assert_false(emi_run_memory_wants(&m, BLOCK, 16 * BLOCK));
+		assert_false(emi_run_memory_wants(&m, BLOCK, 0, 16 * BLOCK));
 		/* More and more are under way on two disks. */
 		send(&m, 17 * 2, 16 * BLOCK);
 		usleep(1000);
-		assert_int_equal(emi_run_memory_wants(&m, BLOCK, 16 * BLOCK), cheap);
+		assert_int_equal(emi_run_memory_wants(&m, BLOCK, 0, 16 * BLOCK), cheap);
 		assert_int_equal(emi_run_memory_stays(&m), cheap);
 		emi_run_memory_free(&m);
 	}
+	em_ctx_close(ctx);
+}
+
+/* A packed block is less for the disks, and takes a whole buffer: it stays where packing took about as long as a fresh
+ * buffer does. */
+static void test_packed(void **state)
+{
+	const size_t packed = BLOCK / 16;
+	em_ctx_opts co = sort_ctx_opts();
+	em_ctx *ctx = sort_ctx(&co);
+	emi_run_memory m;
+	unsigned i;
+
+	(void)state;
+	emi_run_memory_init(&m, ctx, (uint64_t)1 << 20, BLOCK, 1);
+	/* So long that no time that passes here is worth it. */
+	emi_run_memory_measured(&m, m.blocks.bytes, UINT64_C(1000000000000));
+	for (i = 0; i < 16; i++) {
+		assert_false(emi_run_memory_wants(&m, packed, 1, 0));
+		emi_run_memory_sent(&m, packed);
+	}
+	usleep(1000);
+	assert_false(emi_run_memory_wants(&m, packed, 0, 0));
+	assert_false(emi_run_memory_wants(&m, packed, UINT64_C(900000000000), 0));
+	assert_true(emi_run_memory_wants(&m, packed, UINT64_C(1100000000000), 0));
+	emi_run_memory_free(&m);
 	em_ctx_close(ctx);
 }
 
@@ -146,9 +172,9 @@ static void test_no_disks(void **state)
 	(void)state;
 	emi_run_memory_init(&m, ctx, (uint64_t)1 << 20, BLOCK, 1);
 	m.no_disks = 1;
-	assert_true(emi_run_memory_wants(&m, BLOCK, 0));
+	assert_true(emi_run_memory_wants(&m, BLOCK, 0, 0));
 	emi_run_memory_leave(&m);
-	assert_false(emi_run_memory_wants(&m, BLOCK, 0));
+	assert_false(emi_run_memory_wants(&m, BLOCK, 0, 0));
 	emi_run_memory_free(&m);
 	em_ctx_close(ctx);
 }
@@ -167,10 +193,10 @@ static void test_tried_again(void **state)
 	emi_run_memory_measured(&m, BLOCK, 10);
 	send(&m, 16, 0);
 	usleep(1000);
-	while (tries < 10000000 && emi_run_memory_wants(&m, BLOCK, tries > 0 ? 16 * BLOCK : 0)) {
+	while (tries < 10000000 && emi_run_memory_wants(&m, BLOCK, 0, tries > 0 ? 16 * BLOCK : 0)) {
 		/* From now on it costs nearly half as much. */
 		if (tries++ == 0)
-			emi_run_memory_measured(&m, BLOCK, 200000);
+			emi_run_memory_measured(&m, m.blocks.bytes, 200000);
 		stayed++;
 	}
 	assert_true(stayed > 8);
@@ -405,6 +431,7 @@ int main(void)
 		cmocka_unit_test(test_buffers),
 		cmocka_unit_test(test_less_than_thought),
 		cmocka_unit_test(test_rule),
+		cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_no_disks),
 		cmocka_unit_test(test_tried_again),
 		cmocka_unit_test(test_records),
