@@ -3,6 +3,7 @@
 
 %rename("$ignore", %$isclass) "";
 %ignore EM_API;
+%ignore EM_EACH;
 %ignore EM_NODISCARD;
 %ignore EM_BEGIN_DECLS;
 %ignore EM_END_DECLS;

@@ -49,7 +49,7 @@ same headers map.sorted "the headers" "the version script"
 # constants HEADER...: macros and members of enums that stand for a number.  Those of gen/ are for what C compiles.
 constants() {
 	sed -n -e 's/^#define \(EM_[A-Z0-9_]*\) .*/\1/p' -e 's/^	\(EM_[A-Z0-9_]*\) = .*/\1/p' "$@" |
-		grep -v -E '_INIT$|^EM_(API|NODISCARD|INLINE|BEGIN_DECLS|END_DECLS|VERSION_STRING|STATUS)$' | sort -u
+		grep -v -E '_INIT$|^EM_(API|EACH|NODISCARD|INLINE|BEGIN_DECLS|END_DECLS|VERSION_STRING|STATUS)$' | sort -u
 }
 constants "$src"/include/*.h "$src"/include/extmem/*.h "$src"/include/extmem/sys/*.h >"$work/constants"
 sed -n 's/^EM_CONSTANT(\(.*\))$/\1/p' "$src/src/abi/constants.inc" >"$work/table"

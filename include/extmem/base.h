@@ -91,6 +91,17 @@
 #define EM_NODISCARD
 #endif
 
+/** A function that is called for each record: without the jump of a procedure linkage table, where the compiler knows
+ *  how to. */
+#if defined(__GNUC__) && defined(__has_attribute)
+#if __has_attribute(noplt)
+#define EM_EACH __attribute__((noplt))
+#endif
+#endif
+#ifndef EM_EACH
+#define EM_EACH
+#endif
+
 /** A function that is inline for C and C++, and a symbol of the library for languages that call it by its name. */
 #define EM_INLINE static inline
 

@@ -59,8 +59,8 @@ EM_API uint64_t em_deque_record_bytes(const em_deque *d);
 
 /** Push a record behind the last, or before the first.  Returns, and does after a failure, as em_stack_push(): so do
  *  all functions below, which only say what is different.  I/O: 1/B amortised, one write of a block at a time. */
-EM_API EM_NODISCARD em_status em_deque_push_back(em_deque *d, const void *record);
-EM_API EM_NODISCARD em_status em_deque_push_front(em_deque *d, const void *record);
+EM_API EM_EACH EM_NODISCARD em_status em_deque_push_back(em_deque *d, const void *record);
+EM_API EM_EACH EM_NODISCARD em_status em_deque_push_front(em_deque *d, const void *record);
 
 /** Push n records, which stay in their order: at the back the last of them is the last then, at the front the first of
  *  them is the first then.  *pushed, which may be NULL, is how many entered, also after a failure: at the back the
@@ -70,8 +70,8 @@ EM_API EM_NODISCARD em_status em_deque_push_front_many(em_deque *d, const void *
 
 /** Pop the last record, or the first.  EM_NOT_FOUND: the deque is empty.  After a failure it is as it was.
  *  I/O: 1/B amortised, reads. */
-EM_API EM_NODISCARD em_status em_deque_pop_back(em_deque *d, void *record);
-EM_API EM_NODISCARD em_status em_deque_pop_front(em_deque *d, void *record);
+EM_API EM_EACH EM_NODISCARD em_status em_deque_pop_back(em_deque *d, void *record);
+EM_API EM_EACH EM_NODISCARD em_status em_deque_pop_front(em_deque *d, void *record);
 
 /** Pop the last n records, or the first, or all if there are fewer; they stay in their order.  *popped is how many they
  *  are, also after a failure; it may be NULL if it is of no interest.  EM_NOT_FOUND: n is not 0, and the deque is

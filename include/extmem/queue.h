@@ -52,7 +52,7 @@ EM_API uint64_t em_queue_record_bytes(const em_queue *q);
 
 /** Push a record behind the last.  Returns, and does after a failure, as em_stack_push(): so do all functions below,
  *  which only say what is different.  I/O: 1/B amortised, one write of a block at a time. */
-EM_API EM_NODISCARD em_status em_queue_push(em_queue *q, const void *record);
+EM_API EM_EACH EM_NODISCARD em_status em_queue_push(em_queue *q, const void *record);
 
 /** Push n records in their order.  *pushed, which may be NULL, is how many entered, also after a failure: the first
  *  ones.  I/O: n/B writes. */
@@ -60,7 +60,7 @@ EM_API EM_NODISCARD em_status em_queue_push_many(em_queue *q, const void *record
 
 /** Pop the first record into `record'.  EM_NOT_FOUND: the queue is empty.  After a failure it is as it was.
  *  I/O: 1/B amortised, reads. */
-EM_API EM_NODISCARD em_status em_queue_pop(em_queue *q, void *record);
+EM_API EM_EACH EM_NODISCARD em_status em_queue_pop(em_queue *q, void *record);
 
 /** Pop the first n records, or all if there are fewer, in their order.  *popped is how many they are, also after a
  *  failure; it may be NULL if it is of no interest.  EM_NOT_FOUND: n is not 0, and the queue is empty.  I/O: n/B

@@ -85,7 +85,7 @@ EM_API uint64_t em_stack_record_bytes(const em_stack *s);
  * After a failure the record is not on the stack.
  * I/O: 1/B amortised, one write of a block at a time.
  */
-EM_API EM_NODISCARD em_status em_stack_push(em_stack *s, const void *record);
+EM_API EM_EACH EM_NODISCARD em_status em_stack_push(em_stack *s, const void *record);
 
 /** Push n records, the last of them to the top.  *pushed, which may be NULL, is how many entered, also after a failure:
  *  the first ones.  I/O: n/B writes. */
@@ -93,7 +93,7 @@ EM_API EM_NODISCARD em_status em_stack_push_many(em_stack *s, const void *record
 
 /** Pop the top into `record'.  EM_NOT_FOUND: the stack is empty.  After a failure it is as it was.  I/O: 1/B amortised,
  *  reads. */
-EM_API EM_NODISCARD em_status em_stack_pop(em_stack *s, void *record);
+EM_API EM_EACH EM_NODISCARD em_status em_stack_pop(em_stack *s, void *record);
 
 /** Pop n records, or all if there are fewer.  They come in the order in which they were pushed: the one that was on top
  *  is the last.  So it gives back what em_stack_push_many() took.  *popped is how many they are, also after a failure;

@@ -60,6 +60,7 @@ static em_status open_container(emi_container **out, em_ctx *ctx, const em_conta
 	if (c == NULL)
 		return err->status;
 	c->users = 1;
+	c->record = shape.record;
 	init_window(c, EMI_BACK, 1, kind != EMI_QUEUE, (ptrdiff_t)shape.record);
 	init_window(c, EMI_FRONT, kind == EMI_DEQUE, kind != EMI_STACK, -(ptrdiff_t)shape.record);
 	st = emi_ends_open(&c->ends, ctx, &shape, o->placement, shared != NULL ? &shared->pool : NULL, err);
@@ -309,21 +310,24 @@ static em_status check_swap(const emi_container *a, const emi_container *b, em_e
 	return st;
 }
 
+/* Have what another one had. */
+static void have(emi_container *c, emi_ends *ends, em_block_pool *shared)
+{
+	c->ends = ends;
+	c->shared = shared;
+	c->record = ends->shape.record;
+	c->window[EMI_BACK].w.step = (ptrdiff_t)c->record;
+	c->window[EMI_FRONT].w.step = -(ptrdiff_t)c->record;
+}
+
 /* No call on either is in progress. */
 static void swap(emi_container *a, emi_container *b)
 {
 	em_block_pool *shared = a->shared;
 	emi_ends *ends = a->ends;
-	ptrdiff_t step = a->window[EMI_BACK].w.step;
 
-	a->shared = b->shared;
-	a->ends = b->ends;
-	a->window[EMI_BACK].w.step = b->window[EMI_BACK].w.step;
-	a->window[EMI_FRONT].w.step = b->window[EMI_FRONT].w.step;
-	b->shared = shared;
-	b->ends = ends;
-	b->window[EMI_BACK].w.step = step;
-	b->window[EMI_FRONT].w.step = -step;
+	have(a, b->ends, b->shared);
+	have(b, ends, shared);
 	take_turn(a);
 	take_turn(b);
 	show(a);
