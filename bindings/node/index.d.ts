@@ -74,6 +74,9 @@ export class Stream extends Base implements Iterable<Item> {
 	flatMap(fn: (batch: Some) => Some | null, records?: RecordSpec): Stream;
 	filter(fn: (batch: Some) => ArrayLike<unknown>): Stream;
 	inspect(fn: (batch: Some) => unknown): Stream;
+	/** It, which tells how far its graph got: the phase, from 1, and records, as of graphInfo().  What is true
+	 *  stops it. */
+	progress(fn: (phase: number, done: number, total: number) => unknown): Stream;
 	reduce(fn: (sum: Some, batch: Some) => Some, key?: Key): Stream;
 	sort(opts?: SortOptions): Stream;
 	/** As sort() and reduce(), which adds before anything is written. */

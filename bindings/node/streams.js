@@ -151,6 +151,12 @@ class Stream extends Base {
 			to);
 	}
 
+	/** It, of whose graph fn(phase, done, total) is told how far that got, as graphInfo() says; what is true stops it. */
+	progress(fn) {
+		const tell = register((phase, done, total) => fn(phase, Number(done), Number(total)));
+		return this._node(c.emb_stream_progress(this._h, tell));
+	}
+
 	slice(skip = 0, take = ALL) { return this._node(c.em_stream_slice(this._h, skip, take)); }
 
 	take(n) { return this.slice(0, n); }
