@@ -37,8 +37,6 @@ em_status emb_format(const emb_spec *spec, uint64_t *bytes, uint64_t *n, uint64_
 em_status emb_retype(emb_items *of, const emb_spec *spec, em_errinfo *err);
 emb_many emb_unpack(emb_items *of, const void *records, uint64_t n);
 emb_many emb_pack(emb_items *of, const void *records, uint64_t n);
-em_status emb_btree_walk(em_btree_cursor *cursor, const void *from, const void *to, int begin, int back,
-			 void *record);
 em_status emb_stream_paths(em_stream **out, em_ctx *ctx, const emb_spec *spec, const char *const *paths, uint32_t n,
 			   const em_format *format, em_errinfo *err);
 em_status emb_sink_path(em_sink **out, em_ctx *ctx, const emb_spec *spec, const char *path, const em_format *format,
