@@ -77,6 +77,11 @@
 #endif
 #ifndef SWIGPYTHON
 %include "stream.i"
+%{
+#include "walk.h"
+%}
+em_status emb_btree_walk(em_btree_cursor *cursor, const void *from, const void *to, int begin, int back,
+			 void *record);
 #endif
 #ifndef EMB_SCRIPT
 em_status emb_order_options(em_order **out, em_ctx *ctx, const char *text, em_errinfo *err);

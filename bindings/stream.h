@@ -18,6 +18,8 @@
  * Of records of any length, of which `record_bytes' is 0, the second array is where they end: numbers of 8 bytes.  Map,
  * filter and inspect have those.  An answer that does not fit is a failure, which says why.
  *
+ * A function that is told how far a graph got is one of progress, as that of a sort, with the number of the phase.
+ *
  * Functions live as long as the streams that use them: a source's and a sink's are the library's, those of nodes and
  * runs are held by what is below the handles.
  */
@@ -39,6 +41,9 @@ enum { EMB_MAP, EMB_FILTER, EMB_INSPECT, EMB_FLAT_MAP };
 
 /** Ask a function: 0, or -1 as it failed.  The answer is at f->made. */
 static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb);
+
+/** Tell a function how far it is; not 0: stop. */
+static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t total);
 
 /** Room for an answer of n bytes: NULL, if there is no memory. */
 static char *emb_answer(struct emb_fn *f, size_t n)
@@ -300,6 +305,22 @@ static em_status emb_stream_sort_reduce(em_stream **out, em_stream *in, const em
 	fn->form = EMB_SUM;
 	fn->record_bytes = fn->out_bytes = em_stream_record_bytes(in);
 	return em_stream_sort_reduce(out, in, order, opts, emb_reduce_records, fn, NULL, err);
+}
+
+/** A node that is its input, whose graph tells fn how far it got.  As that of any node fn is the group's, and may look
+ *  at the stream that is made. */
+static em_status emb_stream_progress(em_stream **out, em_stream *in, struct emb_fn *fn, em_errinfo *err)
+{
+	em_status st;
+
+	if (!fn)
+		return EM_ERR_INVAL;
+	fn->form = EMB_TOLD;
+	st = em_stream_progress(in, emb_progress, fn, NULL);
+	if (st)
+		em_stream_error(in, err);
+	*out = st ? NULL : in;
+	return st;
 }
 
 /** fn, which may be NULL, makes one of equal records, as of emb_stream_reduce(). */

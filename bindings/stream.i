@@ -13,6 +13,7 @@ em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, uint64_
 			  emb_fn *EM_ASKED, em_errinfo *err);
 em_status emb_stream_reduce(em_stream **out, em_stream *in, const em_order *order, emb_fn *EM_ASKED,
 			    em_errinfo *err);
+em_status emb_stream_progress(em_stream **out, em_stream *in, emb_fn *EM_ASKED, em_errinfo *err);
 em_status emb_stream_join(em_stream **out, em_stream *left, em_stream *right, uint32_t kind,
 			  const char *left_keys, const char *right_keys, uint64_t record_bytes, uint64_t memory_bytes,
 			  emb_fn *EM_ASKED, em_errinfo *err);

@@ -6,9 +6,7 @@
 /* reason: caches of blocks are for programs that work on blocks in place; languages have containers */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_cache_.*$";
 /* reason: emb_...() of stream.h are these, with functions of the language */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(filter|inspect|tee|split|reduce|sort_reduce)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(filter|inspect|tee|split|reduce|sort_reduce|progress)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines_(filter|inspect)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_runs_(open|feed|merge)$";
 %ignore em_sink_push_lines;
-/* reason: em_stream_graph_info_get() tells the same when asked; the function would have to live with its stream */
-%ignore em_stream_progress;

@@ -10,10 +10,14 @@
  *   EMB_ID(x)                        the number of a handle
  *   EMB_WHOLE(x)                     a number
  *   EMB_VIEW(x, view, write)         bytes as memory: view.p, view.n, view.none
+ *   EMB_TEXTS(x, view)               the same of texts and options, where these may be other values
  *   EMB_UNVIEW(view)                 their end
  */
 %{
 #include "flat/result.h"
+#ifndef EMB_TEXTS
+#define EMB_TEXTS(x, view) EMB_VIEW(x, view, 0)
+#endif
 %}
 
 %define EM_CODE(code...)
@@ -109,7 +113,7 @@ EM_HANDLES(em_sink, &emb_now.sinks, (em_sink *const *EM_SINKS, uint32_t EM_N))
 %define EM_OPTIONS(T)
 EM_AS_BYTES(const T *opts)
 %typemap(in) const T *opts (T value, struct emb_view view) {
-	EMB_VIEW($input, view, 0);
+	EMB_TEXTS($input, view);
 	emb_fill(&emb_struct_ ## T, &value, view.p, view.n);
 	$1 = &value;
 }
@@ -190,13 +194,18 @@ static const char **emb_texts(const struct emb_view *view, uint32_t *n)
 	return list;
 }
 
-/** See bytes as records and where they end: how many there are, the ends, the records. */
+/** See bytes as records and where they end: how many there are, the ends, the records.  Of a receiver whose records have
+ *  one size they are these. */
 static const void *emb_ended(const struct emb_view *view, const uint64_t **ends, uint64_t *n)
 {
 	uint64_t *copy;
 
 	*n = 0;
 	*ends = NULL;
+	if (emb_call.record_bytes) {
+		*n = emb_units(view, emb_call.record_bytes);
+		return view->p;
+	}
 	if (!emb_now.refused && view->n >= 8)
 		memcpy(n, view->p, 8);
 	if (emb_now.refused || view->n < 8 || *n > (view->n - 8) / 8) {
@@ -215,9 +224,14 @@ static const void *emb_ended(const struct emb_view *view, const uint64_t **ends,
 %}
 
 %define EM_VIEWED(code, pattern...)
+EM_SEEN(EM_CODE(EMB_VIEW($input, view, 0); code), pattern)
+%enddef
+%define EM_TEXTED(code, pattern...)
+EM_SEEN(EM_CODE(EMB_TEXTS($input, view); code), pattern)
+%enddef
+%define EM_SEEN(code, pattern...)
 EM_AS_BYTES(pattern)
 %typemap(in) pattern (struct emb_view view) {
-	EMB_VIEW($input, view, 0);
 	code
 }
 %typemap(freearg) pattern {
@@ -236,9 +250,9 @@ EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call
 EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = (size_t)view.n;), (const void *EM_BYTES, size_t EM_NBYTES))
 EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)emb_one(&view, emb_call.record_bytes);), const void *EM_RECORD)
 EM_VIEWED(EM_CODE($1 = view.none ? NULL : (void *)(uintptr_t)emb_one(&view, emb_call.key_bytes);), const void *EM_KEY)
-EM_VIEWED(EM_CODE($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *)
-EM_VIEWED(EM_CODE($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *EM_PATH)
-EM_VIEWED(EM_CODE($1 = (char **)(uintptr_t)emb_texts(&view, &$2);), (const char *const *EM_PATHS, uint32_t EM_N))
+EM_TEXTED(EM_CODE($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *)
+EM_TEXTED(EM_CODE($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *EM_PATH)
+EM_TEXTED(EM_CODE($1 = (char **)(uintptr_t)emb_texts(&view, &$2);), (const char *const *EM_PATHS, uint32_t EM_N))
 EM_VIEWED(EM_CODE(const uint64_t *ends; $1 = (void *)(uintptr_t)emb_ended(&view, &ends, &$3); $2 = (uint64_t *)(uintptr_t)ends;),
 	  (const void *EM_RECORDS, const uint64_t *EM_ENDS, uint64_t EM_N))
 
@@ -321,7 +335,7 @@ EM_AS_BYTES(pattern)
 	const char **list;
 	uint32_t i;
 
-	EMB_VIEW($input, view, 0);
+	EMB_TEXTS($input, view);
 	list = emb_texts(&view, &$2);
 	$1 = (T *)emb_temp(((size_t)$2 + 1) * sizeof(T));
 	for (i = 0; $1 && i < $2; i++) {
@@ -372,7 +386,7 @@ EM_AS_BYTES((uint64_t EM_OF, const char *EM_NAME, T name, uint32_t EM_FLAGS, voi
 	      void (*EM_FREE)(void *user)) (struct emb_view view) {
 	const char *called = NULL;
 
-	EMB_VIEW($input, view, 0);
+	EMB_TEXTS($input, view);
 	$1 = 0;
 	$5 = emb_order_fn(&view, &$1, &called);
 	$2 = (char *)(uintptr_t)called;

@@ -435,6 +435,41 @@ func init() {
 		}
 		return slices.Collect(s.All()), s.Err()
 	}
+	runs["told"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		some := make([]uint64, parse(t, a[0])[0])
+		endless := func(fn func(phase uint, done, total uint64) bool) *Stream[uint64] {
+			s, err := StreamOf(ctx, func() ([]uint64, error) { return some, nil })
+			if err == nil {
+				s, err = s.Progress(fn)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		pull := func(s *Stream[uint64]) (err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = p.(error)
+				}
+			}()
+			for err == nil {
+				_, err = s.Next()
+			}
+			return err
+		}
+		if err := pull(endless(func(phase uint, done, total uint64) bool {
+			return phase == 1 && done%uint64(len(some)) == 0 && total == 0
+		})); !errors.Is(err, ErrCanceled) {
+			t.Fatal(err)
+		}
+		s := endless(func(uint, uint64, uint64) bool { panic(errMine) })
+		if err := pull(s); err != errMine {
+			t.Fatal(err)
+		}
+		_, err := s.Next()
+		return nil, err
+	}
 	runs["broken"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
 		s, err := MapStream(streamed(t, ctx, a[0]), func(some []uint64) ([]uint64, error) { return nil, errMine })
 		if err != nil {

@@ -95,6 +95,8 @@ return function(extmem, c, class, split, order_of, base)
 			order_of(self.format, left, self.ctx):name(), order_of(other.format, right, self.ctx):name(), 0, 0,
 			ask(fn, format))
 	end
+	-- It, of whose graph fn(phase, done, total) is told how far that got, as graph_info() says; what is true stops it.
+	function Stream:progress(fn) return self:node("emb_stream_progress", nil, ask(fn)) end
 	-- What stays, while fn(list of items) gives a number for each: 0, or that of the sink to which it goes.
 	function Stream:split(fn, ...) return self:node("emb_stream_split", nil, handles {...}, ask(fn)) end
 	function Stream:slice(skip, take) return self:node("em_stream_slice", nil, skip or 0, take or ALL) end

@@ -2,41 +2,29 @@
 'use strict';
 // What everything hangs from: errors, functions of the caller's, options, handles.
 const fs = require('fs');
-const os = require('os');
 const path = require('path');
 
 const c = require(fs.existsSync(path.join(__dirname, '_extmem.node')) ? './_extmem.node'
 	: './build/Release/_extmem.node');
-const NATIVE = os.endianness() === 'LE' ? 'le' : 'be';
 const PHASES = ['runs', 'merge', 'output'];
+/** Of records: as many as there are; and of streams: nobody knows how many there are. */
+const ALL = 2n ** 64n - 1n;
 Symbol.dispose ??= Symbol.for('nodejs.dispose');
 
-// Errors.
+// Errors.  Those of index.d.ts are added by calls.js: by name, and by the statuses that they are for.
 
-class ExtmemError extends Error {
-	get name() { return this.constructor.name; }
-}
-class UsageError extends ExtmemError {}
-class MemoryLimitError extends ExtmemError {}
-class IOError extends ExtmemError {}
-class NoSpaceError extends IOError {}
-class NotFoundError extends IOError {}
-class DataError extends ExtmemError {}
-class CallbackError extends ExtmemError {}
-class CanceledError extends ExtmemError {}
-
-const CLASSES = {
-	EM_ERR_NOMEM: MemoryLimitError, EM_ERR_MEMLIMIT: MemoryLimitError, EM_ERR_NOSPACE: NoSpaceError,
-	EM_ERR_NOENT: NotFoundError, EM_ERR_USER: CallbackError, EM_ERR_CANCELED: CanceledError,
+const errors = {
+	ExtmemError: class ExtmemError extends Error {
+		get name() { return this.constructor.name; }
+	},
 };
+const errorOf = {};
 
-function makeError(status, errno, op, file, offset, bytes, record, text, name, done) {
-	const Class = CLASSES[name] || (status > -100 ? UsageError : status > -300 ? IOError : status > -400 ? DataError
-		: ExtmemError);
-	const e = new Class(text);
-	Object.assign(e, { code: name, status, errno, op, path: file || null, offset: offset === 2n ** 64n - 1n ? null
-		: offset, bytes: bytes || null, record: record || null, done: done ?? null });
-	return e;
+function makeError(status, errno, op, file, offset, bytes, record, text, code, done) {
+	const Class = errorOf[code] || (status > -100 ? errors.UsageError : status > -300 ? errors.IOError
+		: status > -400 ? errors.DataError : errors.ExtmemError);
+	return Object.assign(new Class(text), { code, status, errno, op, path: file || null, bytes: bytes || null,
+		offset: known(offset), record: record || null, done: done ?? null });
 }
 
 // Functions of the caller's are numbers in the module.
@@ -46,55 +34,51 @@ let lastFunction = 0;
 
 /** forgotten: called when the library does not need it any more. */
 function register(fn, forgotten) {
-	functions.set(++lastFunction, forgotten ? Object.assign(fn, { forgotten }) : fn);
+	functions.set(++lastFunction, { fn, forgotten });
 	return lastFunction;
 }
 
-c.set_up((what, id, ...rest) => {
-	if (what === 0)
-		return makeError(id, ...rest);
-	if (what === 1) {
+const CALLED_FOR = [
+	makeError,
+	(id) => {
 		const { forgotten } = functions.get(id) || {};
 		functions.delete(id);
-		return forgotten?.();
-	}
-	return functions.get(id)(...rest);
-});
+		forgotten?.();
+	},
+	(id, ...rest) => functions.get(id).fn(...rest),
+];
+c.set_up((what, ...rest) => CALLED_FOR[what](...rest));
 
-// Arguments.
+// Arguments and results.
 
-const text = (s) => Buffer.from(s + '\0');
-const texts = (list) => Buffer.from((typeof list === 'string' ? [list] : Array.from(list)).map((s) => s + '\0').join(''));
-
-/** Options as the module wants them: options.h. */
-function options(opts) {
-	let out = '';
-	const add = (name, value) => {
-		if (value === undefined || value === null)
-			return;
-		if (Array.isArray(value))
-			value.forEach((one, i) => add(typeof one === 'object' ? `${name}.${i}` : name, one));
-		else if (value instanceof Base)
-			out += `${name}\0${handle(value)}\0`;
-		else if (typeof value === 'function')
-			out += `${name}\0${register(value)}\0`;
-		else if (typeof value === 'object')
-			Object.entries(value).forEach(([key, one]) => add(`${name}.${key}`, one));
-		else if (String(value).includes('\0'))
-			throw new TypeError(`the option ${name} has a zero in it`);
-		else
-			out += `${name}\0${value === true ? 1 : value === false ? 0 : value}\0`;
-	};
-	Object.entries(opts || {}).forEach(([name, value]) => add(name, value));
-	return Buffer.from(out);
+/** An option as the module wants it: its name and its value, as texts; of lists and objects several of these. */
+function option(name, value) {
+	if (value === undefined || value === null)
+		return [];
+	if (Array.isArray(value))
+		return value.flatMap((one, i) => option(typeof one === 'object' ? `${name}.${i}` : name, one));
+	if (value instanceof Base)
+		return [name, String(value._h)];
+	if (typeof value === 'object')
+		return Object.entries(value).flatMap(([key, one]) => option(`${name}.${key}`, one));
+	if (typeof value === 'function')
+		return [name, String(register(name.endsWith('progress') ? byPhase(value) : value))];
+	return [name, String(typeof value === 'boolean' ? Number(value) : value)];
 }
 
-/** Options of a sort: progress gets the name of the phase, and numbers. */
-function sortOptions({ progress, ...opts } = {}) {
-	if (progress)
-		opts.progress = (phase, done, total) => progress(PHASES[phase] || String(phase), Number(done), Number(total));
-	return opts;
-}
+const options = (opts) => Object.entries(opts ?? {}).flatMap(([name, value]) => option(name, value));
+
+/** The progress of a sort has names of phases. */
+const byPhase = (fn) => (phase, done, total) => fn(PHASES[phase] || String(phase), done, total);
+
+/** A constant of the module; what it does not have is refused there. */
+const constant = (prefix, name) => c[`${prefix}_${name.toUpperCase()}`] ?? 99;
+
+/** null: nobody knows. */
+const known = (n) => n === ALL ? null : n;
+
+/** Several objects as one argument. */
+const handles = (list) => BigUint64Array.from(list, (one) => BigInt(one._h));
 
 /** Statistics: numbers that are not exact as Number are BigInt. */
 function told(json) {
@@ -102,21 +86,19 @@ function told(json) {
 		: Number.isSafeInteger(Number(v.slice(0, -1))) ? Number(v.slice(0, -1)) : BigInt(v.slice(0, -1)));
 }
 
-function count(n) {
-	return n <= Number.MAX_SAFE_INTEGER ? Number(n) : n;
-}
-
 // Objects.
 
 const collected = new FinalizationRegistry((h) => c.close(h, true));
 
 class Base {
-	_own(h, ...kept) {
-		Object.defineProperty(this, '_h', { value: h });
-		Object.defineProperty(this, '_kept', { value: kept });
+	/** It has this handle from now on, and records of this kind. */
+	_own(h, ctx, records) {
 		collected.register(this, h, this);
-		return this;
+		return Object.assign(this, { _h: h, _ctx: ctx, records });
 	}
+
+	/** The function em_KIND_NAME() of the module. */
+	_do(name, ...rest) { return c[`em_${this._kind}_${name}`](this._h, ...rest); }
 
 	close() {
 		c.close(this._h, false);
@@ -128,21 +110,19 @@ class Base {
 	[Symbol.dispose]() { this.close(); }
 }
 
-const handle = (o) => o._h;
+/** An object for a handle. */
+const made = (Class, h, ctx, records) => Object.create(Class.prototype)._own(h, ctx, records);
 
 class Context extends Base {
-	constructor({ log, ...opts } = {}) {
+	constructor(opts) {
 		super();
-		this._own(c.em_ctx_open(options(log ? { ...opts, log } : opts)));
+		this._own(c.em_ctx_open(options(opts)));
 	}
 
-	cancel() { c.em_ctx_cancel(this._h); }
-
 	stats() {
-		const h = this._h;
-		return { ...told(c.em_ctx_io_stats_get(h)), memory: count(c.em_ctx_memory(h)),
-			memory_used: count(c.em_ctx_memory_used(h)), memory_peak: count(c.em_ctx_memory_peak(h)),
-			threads: c.em_ctx_threads(h), version: c.em_version(), backend: c.em_ctx_backend(h), isa: c.em_ctx_isa(h) };
+		const names = ['memory', 'memory_used', 'memory_peak', 'threads', 'backend', 'isa'];
+		return { ...told(this._do('io_stats_get')), version: c.em_version(),
+			...Object.fromEntries(names.map((name) => [name, this._do(name)])) };
 	}
 }
 
@@ -153,6 +133,5 @@ function defaultContext() {
 	return common;
 }
 
-module.exports = { c, ExtmemError, UsageError, MemoryLimitError, IOError, NoSpaceError, NotFoundError, DataError,
-	CallbackError, CanceledError, NATIVE, Base, Context, handle, options, sortOptions, register, told, count, text, texts,
-	defaultContext };
+module.exports = { c, ALL, Base, Context, constant, defaultContext, errorOf, errors, handles, known, made, options,
+	register, told };

@@ -1,111 +1,131 @@
 // SPDX-License-Identifier: BSL-1.0
 'use strict';
 // What records look like, and in which order they come.
-const { c, NATIVE, Base, handle, options, register, text, defaultContext } = require('./base');
+const os = require('os');
+const { c, Base, defaultContext, options, register } = require('./base');
 
 const CHUNK = 1 << 20;
-
+const LITTLE = os.endianness() === 'LE';
 const NUMBERS = {
 	u64: BigUint64Array, i64: BigInt64Array, u32: Uint32Array, i32: Int32Array, u16: Uint16Array, i16: Int16Array,
 	u8: Uint8Array, i8: Int8Array, f64: Float64Array, f32: Float32Array,
 };
-const GETTERS = {
-	u64: 'BigUint64', i64: 'BigInt64', u32: 'Uint32', i32: 'Int32', u16: 'Uint16', i16: 'Int16', u8: 'Uint8', i8: 'Int8',
-	f64: 'Float64', f32: 'Float32',
-};
 
-/** A number as one element of an array: never rounded, never cut off. */
-function exact(type, value) {
-	const a = new NUMBERS[type](1);
-	if (type === 'u64' || type === 'i64') {
-		if (typeof value === 'number' && !Number.isSafeInteger(value))
-			throw new RangeError(`${value} is no exact number of 64 bits: use a BigInt`);
-		value = BigInt(value);
-	} else if (typeof value !== 'number') {
-		throw new TypeError(`a Number is wanted, and not a ${typeof value}`);
+const bytesOf = (a) => a instanceof ArrayBuffer ? new Uint8Array(a)
+	: new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+const viewOf = (a) => new DataView(a.buffer, a.byteOffset, a.byteLength);
+
+/** A number among others. */
+class Field {
+	constructor(name, type, at) {
+		if (!NUMBERS[type])
+			throw new TypeError(`there are no numbers of the type ${type}`);
+		Object.assign(this, { name, type, at, bytes: NUMBERS[type].BYTES_PER_ELEMENT });
+		[this.get, this.set] = ['get', 'set'].map((how) => how + NUMBERS[type].name.replace('Array', ''));
 	}
-	a[0] = value;
-	if (a[0] !== value && type !== 'f32' && !Number.isNaN(value))
-		throw new RangeError(`${value} is no number of the type ${type}`);
-	return a;
+
+	load(view) { return view[this.get](this.at, LITTLE); }
+
+	/** Never rounded, never cut off. */
+	store(view, value) {
+		if (this.bytes === 8 && this.type !== 'f64') {
+			if (typeof value === 'number' && !Number.isSafeInteger(value))
+				throw new RangeError(`${value} is no exact number of 64 bits: use a BigInt`);
+			value = BigInt(value);
+		} else if (typeof value !== 'number') {
+			throw new TypeError(`a Number is wanted, and not a ${typeof value}`);
+		}
+		view[this.set](this.at, value, LITTLE);
+		if (this.load(view) !== value && this.type !== 'f32' && !Number.isNaN(value))
+			throw new RangeError(`${value} is no number of the type ${this.type}`);
+	}
+
+	/** As names of orders have it. */
+	get key() { return `${this.type}${this.bytes > 1 ? LITTLE ? 'le' : 'be' : ''}@${this.at}`; }
 }
 
-const bytesOf = (a) => a instanceof ArrayBuffer ? new Uint8Array(a) : new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+/** What many records are for functions of the caller's, which have numbers in the module. */
+class Shape {
+	/** Its answer becomes what the module wants. */
+	asking(fn, answer) { return (...some) => answer(fn(this.wrap(...some))); }
 
-class Records {
+	/** Of a sum and records: makes the sum with them. */
+	adding(fn) { return (sum, some) => this.many(fn(this.wrap(sum), this.wrap(some))); }
+
+	visiting(fn) { return (i, some) => fn(this.wrap(some), i); }
+
+	testing(fn) { return (record) => fn(this.unpack(record)); }
+}
+
+class Records extends Shape {
 	/** 'u64', ...; a number of bytes; or { name: 'u64', ... }. */
 	constructor(spec) {
+		super();
+		const named = typeof spec === 'string' ? { value: spec } : typeof spec === 'number' ? {} : spec;
 		this.fields = [];
-		if (typeof spec === 'number') {
-			this.bytes = spec;
-		} else if (typeof spec === 'string') {
-			if (!NUMBERS[spec])
-				throw new TypeError(`there are no records of the type ${spec}`);
-			this.type = spec;
-			this.bytes = NUMBERS[spec].BYTES_PER_ELEMENT;
-			this.fields = [['value', spec, 0]];
-		} else {
-			this.bytes = 0;
-			for (const [name, type] of Object.entries(spec)) {
-				if (!NUMBERS[type])
-					throw new TypeError(`there are no fields of the type ${type}`);
-				this.fields.push([name, type, this.bytes]);
-				this.bytes += NUMBERS[type].BYTES_PER_ELEMENT;
-			}
+		this.bytes = 0;
+		for (const [name, type] of Object.entries(named)) {
+			this.fields.push(new Field(name, type, this.bytes));
+			this.bytes += this.fields.at(-1).bytes;
 		}
+		if (typeof spec === 'number')
+			this.bytes = spec;
+		/** How many of them are an array, where they are numbers. */
+		this.Array = typeof spec === 'string' ? NUMBERS[spec] : null;
 	}
 
-	static of(spec) { return spec instanceof Records ? spec : new Records(spec); }
+	static of(spec) { return spec instanceof Shape ? spec : spec === 'lines' ? LINES : new Records(spec); }
 
 	pack(item) {
-		if (this.type)
-			return bytesOf(exact(this.type, item));
-		const out = new Uint8Array(this.bytes);
-		if (!this.fields.length) {
-			if (item.byteLength !== this.bytes)
-				throw new RangeError(`records have ${this.bytes} bytes, and not ${item.byteLength}`);
-			out.set(bytesOf(item));
-		}
-		for (const [name, type, at] of this.fields)
-			out.set(bytesOf(exact(type, item[name])), at);
+		const plain = this.fields.length === 0;
+		if (plain && item.byteLength !== this.bytes)
+			throw new RangeError(`records have ${this.bytes} bytes, and not ${item.byteLength}`);
+		const out = plain ? bytesOf(item) : new Uint8Array(this.bytes);
+		this.fields.forEach((field) => field.store(viewOf(out), this.Array ? item : item[field.name]));
 		return out;
 	}
 
 	unpack(b) {
 		if (!this.fields.length)
 			return b;
-		const view = new DataView(b.buffer, b.byteOffset, b.byteLength);
-		if (this.type)
-			return view[`get${GETTERS[this.type]}`](0, NATIVE === 'le');
-		return Object.fromEntries(this.fields.map(([name, type, at]) =>
-			[name, view[`get${GETTERS[type]}`](at, NATIVE === 'le')]));
+		const view = viewOf(b);
+		return this.Array ? this.fields[0].load(view)
+			: Object.fromEntries(this.fields.map((field) => [field.name, field.load(view)]));
 	}
 
 	/** Items, or a buffer of records, as a buffer. */
 	many(data) {
-		if (data instanceof ArrayBuffer || ArrayBuffer.isView(data)) {
-			const plain = data instanceof ArrayBuffer || data instanceof Uint8Array || data instanceof DataView;
-			if (!plain && !(this.type && data instanceof NUMBERS[this.type]))
-				throw new TypeError(`records are ${this.type || `${this.bytes} bytes`}, and no ${data.constructor.name}`);
-			return data;
-		}
-		return Buffer.concat(Array.from(data, (item) => this.pack(item)));
+		if (!(data instanceof ArrayBuffer || ArrayBuffer.isView(data)))
+			return Buffer.concat(Array.from(data, (item) => this.pack(item)));
+		if (![ArrayBuffer, Uint8Array, DataView, this.Array ?? DataView].some((Class) => data instanceof Class))
+			throw new TypeError(`records of ${this.bytes} bytes are no ${data.constructor.name}`);
+		return data;
 	}
 
-	/** Bytes as a TypedArray where records are numbers. */
-	wrap(b) {
-		return this.type ? new NUMBERS[this.type](b.buffer, b.byteOffset, b.byteLength / this.bytes) : b;
-	}
+	/** Bytes as they are shown. */
+	wrap(b) { return this.Array ? new this.Array(b.buffer, b.byteOffset, b.byteLength / this.bytes) : b; }
 
-	*items(b) {
-		if (this.type)
-			yield* this.wrap(b);
+	/** Those of what is shown. */
+	*items(some) {
+		if (this.Array)
+			yield* some;
 		else
-			for (let at = 0; at < b.byteLength; at += this.bytes)
-				yield this.unpack(b.subarray(at, at + this.bytes));
+			for (let at = 0; at < some.byteLength; at += this.bytes)
+				yield this.unpack(some.subarray(at, at + this.bytes));
 	}
 
-	room(n) { return new Uint8Array(Number(n) * this.bytes); }
+	join(batches) {
+		const all = Buffer.concat(batches.map(bytesOf));
+		/* Small ones are a part of something, and may lie anywhere. */
+		return this.wrap(all.byteOffset % 8 ? new Uint8Array(all) : bytesOf(all));
+	}
+
+	/** So many at most, which a function of the module puts there: how many these were, or all. */
+	filled(most, fn) {
+		const room = new Uint8Array(Math.max(Number(most), 0) * this.bytes);
+		const got = fn(room);
+		return this.wrap(got === undefined ? room : room.subarray(0, Number(got) * this.bytes));
+	}
 
 	get chunk() { return Math.max(Math.floor(CHUNK / this.bytes), 1); }
 
@@ -113,75 +133,76 @@ class Records {
 	order(key) {
 		if (typeof key === 'string' && key.includes('@'))
 			return key;
-		const name = ([, type, at]) => `${type}${NUMBERS[type].BYTES_PER_ELEMENT > 1 ? NATIVE : ''}@${at}`;
-		if (key === undefined || key === null)
-			return this.fields.map(name).join(',') || `bytes${this.bytes}@0`;
-		return (typeof key === 'string' ? key.split(',') : key).map((one) => {
-			const field = this.fields.find(([known]) => known === one.replace(/^-/, ''));
+		const names = typeof key === 'string' ? key.split(',') : key ?? this.fields.map(({ name }) => name);
+		return names.map((one) => {
+			const field = this.fields.find(({ name }) => name === one.replace(/^-/, ''));
 			if (!field)
 				throw new RangeError(`records have no field ${one}`);
-			return name(field) + (one.startsWith('-') ? ':r' : '');
-		}).join(',');
+			return field.key + (one.startsWith('-') ? ':r' : '');
+		}).join(',') || `bytes${this.bytes}@0`;
 	}
 }
 
-/** Lines as the module wants them: how many, where they end, and they. */
-function ended(lines) {
-	const list = Array.from(lines, (line) => typeof line === 'string' ? Buffer.from(line) : bytesOf(line));
-	const head = new BigUint64Array(1 + list.length);
-	let at = 0;
-	head[0] = BigInt(list.length);
-	list.forEach((line, i) => { head[i + 1] = BigInt(at += line.byteLength); });
-	return Buffer.concat([bytesOf(head), ...list]);
-}
+/** Records of any length: lists of buffers, which the module has as bytes and where they end. */
+class Lines extends Shape {
+	bytes = 0;
 
-/** The other way: bytes of lines, and where they end. */
-function split(lines, ends) {
-	let begin = 0;
-	return Array.from(new BigUint64Array(ends.buffer, ends.byteOffset, ends.byteLength / 8), (end) => {
-		const line = Buffer.from(lines.buffer, lines.byteOffset + begin, Number(end) - begin);
-		begin = Number(end);
-		return line;
-	});
+	pack(line) { return typeof line === 'string' ? Buffer.from(line) : bytesOf(line); }
+
+	/** How many, where they end, and they. */
+	many(lines) {
+		const list = Array.from(lines, this.pack);
+		let end = 0;
+		const head = BigUint64Array.from([list.length, ...list.map((line) => end += line.byteLength)], BigInt);
+		return Buffer.concat([bytesOf(head), ...list]);
+	}
+
+	wrap(lines, ends) {
+		let begin = 0;
+		return Array.from(new BigUint64Array(ends.buffer, ends.byteOffset, ends.byteLength / 8), (end) => {
+			const line = Buffer.from(lines.buffer, lines.byteOffset + begin, Number(end) - begin);
+			begin = Number(end);
+			return line;
+		});
+	}
+
+	items(some) { return some; }
+
+	join(batches) { return batches.flat(); }
+
+	/** Options of the command. */
+	order(key) { return key ?? ''; }
 }
+const LINES = new Lines();
 
 class Order extends Base {
 	/** key: fields, options of the command for 'lines', or a function of many records that returns BigUint64Array. */
 	constructor(records, key, { cmp, ctx = defaultContext() } = {}) {
 		super();
-		if (records === 'lines') {
-			this.records = null;
-			this._own(c.emb_order_options(handle(ctx), text(key ?? '')));
-			return;
-		}
-		const r = this.records = Records.of(records);
-		let h;
-		if (cmp) {
-			const fn = register((a, b) => cmp(r.unpack(a), r.unpack(b)));
-			h = c.em_order_cmp(handle(ctx), options({ record_size: r.bytes, fn }));
-		} else if (typeof key === 'function') {
-			const fn = register((some, n) => {
-				const keys = key(r.wrap(some));
-				if (!(keys instanceof BigUint64Array) || keys.length !== n)
-					throw new TypeError(`the function of the keys has to give a BigUint64Array of ${n}`);
-				return keys;
-			});
-			h = c.em_order_key_fn(handle(ctx), options({ record_size: r.bytes, fn }));
-		} else {
-			h = c.em_order_parse(handle(ctx), r.bytes, text(r.order(key)));
-		}
-		this._own(h);
+		const r = Records.of(records);
+		const by = (fn) => options({ record_size: r.bytes, fn });
+		this._own(r === LINES ? c.emb_order_options(ctx._h, r.order(key))
+			: cmp ? c.em_order_cmp(ctx._h, by((a, b) => cmp(r.unpack(a), r.unpack(b))))
+				: typeof key === 'function' ? c.em_order_key_fn(ctx._h, by(keysBy(key, r)))
+					: c.em_order_parse(ctx._h, r.bytes, r.order(key)), ctx, r);
 	}
 
-	get name() { return c.em_order_name(this._h); }
-
 	compare(a, b) {
-		if (this.records)
-			return c.em_order_compare(this._h, this.records.pack(a), this.records.pack(b));
-		return c.em_text_compare(this._h, Buffer.from(a), Buffer.from(b));
+		const name = this.records === LINES ? 'em_text_compare' : 'em_order_compare';
+		return c[name](this._h, this.records.pack(a), this.records.pack(b));
 	}
 }
 
+const keysBy = (fn, records) => (some, n) => {
+	const keys = fn(records.wrap(some));
+	if (!(keys instanceof BigUint64Array) || keys.length !== n)
+		throw new TypeError(`the function of the keys has to give a BigUint64Array of ${n}`);
+	return keys;
+};
+
 const orderOf = (records, key, opts) => key instanceof Order ? key : new Order(records, key, opts);
 
-module.exports = { NUMBERS, Records, Order, orderOf, bytesOf, ended, split };
+/** The handle of an order of the records of an object. */
+const keyed = (object, key) => orderOf(object.records, key, { ctx: object._ctx })._h;
+
+module.exports = { NUMBERS, LINES, Records, Order, bytesOf, keyed, orderOf };

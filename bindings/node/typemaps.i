@@ -2,8 +2,8 @@
 /*
  * How Node has what flat/typemaps.i asks for, by Node-API.
  *
- * Numbers of 64 bits are BigInt, and as arguments also Numbers that are exact.  Bytes are Buffer, any TypedArray, DataView
- * or ArrayBuffer; what comes out is a Uint8Array of its own memory.  Functions of the caller's are in a table of the
+ * Numbers are Number where that is exact, and otherwise BigInt, as arguments also where it is.  Bytes are Buffer, any
+ * TypedArray, DataView or ArrayBuffer; what comes out is a Uint8Array of its own memory.  Texts and options are strings.  Functions of the caller's are in a table of the
  * facade, whose one function is called for all of them.
  */
 #pragma SWIG nowarn=453
@@ -30,10 +30,12 @@ struct emb_view {
 #define EMB_ID(x) emb_unsigned(env, x)
 #define EMB_WHOLE(x) emb_unsigned(env, x)
 #define EMB_VIEW(x, view, write) emb_view_get(env, x, &view)
+#define EMB_TEXTS(x, view) emb_texts_get(env, x, &view)
 #define EMB_UNVIEW(view) ((void)(view))
 
 static uint64_t emb_unsigned(napi_env env, napi_value v);
 static void emb_view_get(napi_env env, napi_value v, struct emb_view *view);
+static void emb_texts_get(napi_env env, napi_value v, struct emb_view *view);
 %}
 
 %include "flat/typemaps.i"
@@ -45,6 +47,13 @@ enum { EMB_UP_ERROR, EMB_UP_RELEASE, EMB_UP_CALL };
  * array, until the library returns. */
 static thread_local napi_env emb_env;
 static thread_local napi_ref emb_up, emb_thrown;
+
+struct emb_scope {
+	napi_env env;
+	napi_handle_scope scope;
+	explicit emb_scope(napi_env of) : env(of) { napi_open_handle_scope(env, &scope); }
+	~emb_scope() { napi_close_handle_scope(env, scope); }
+};
 
 /* Arguments. */
 
@@ -120,7 +129,74 @@ static void emb_view_get(napi_env env, napi_value v, struct emb_view *view)
 	view->n = n;
 }
 
+/** The bytes of a string, and a zero; written if there is room. */
+static size_t emb_string_get(napi_env env, napi_value v, char *to, size_t room)
+{
+	size_t n = 0;
+
+	if (napi_get_value_string_utf8(env, v, to, room, &n) != napi_ok)
+		emb_refuse(EM_ERR_INVAL, "a string, or an array of strings, is wanted here");
+	else if (to && memchr(to, 0, n))
+		emb_refuse(EM_ERR_INVAL, "a string has a zero in it");
+	return n + 1;
+}
+
+/** Several strings, one behind the other: the bytes of all. */
+static size_t emb_strings_get(napi_env env, napi_value list, uint32_t count, char *to, size_t room)
+{
+	size_t at = 0;
+	uint32_t i;
+
+	for (i = 0; i < count && !emb_now.refused; i++) {
+		emb_scope scope(env);
+		napi_value v = NULL;
+
+		napi_get_element(env, list, i, &v);
+		at += emb_string_get(env, v, to ? to + at : NULL, to ? room - at : 0);
+	}
+	return at;
+}
+
+/** Texts are a string or an array of strings. */
+static void emb_texts_get(napi_env env, napi_value v, struct emb_view *view)
+{
+	napi_valuetype kind = napi_undefined;
+	bool many = false;
+	uint32_t count = 0;
+	char *to = NULL;
+	int pass;
+
+	memset(view, 0, sizeof *view);
+	napi_typeof(env, v, &kind);
+	view->none = kind == napi_undefined || kind == napi_null;
+	if (!view->none && napi_is_array(env, v, &many) == napi_ok && many)
+		napi_get_array_length(env, v, &count);
+	/* How many bytes there are, and then these. */
+	for (pass = 0; pass < 2 && !view->none && !emb_now.refused; pass++) {
+		const size_t n = many ? emb_strings_get(env, v, count, to, (size_t)view->n)
+			: emb_string_get(env, v, to, (size_t)view->n);
+
+		if (to && n != view->n)
+			emb_refuse(EM_ERR_INVAL, "an array changes while it is looked at");
+		if (!to && (to = (char *)emb_temp(n)))
+			view->n = n;
+	}
+	view->p = to ? to : "";
+}
+
 /* Results. */
+
+/** A Number, or, where that is not exact, a BigInt. */
+static napi_value emb_whole(napi_env env, uint64_t n)
+{
+	napi_value v = NULL;
+
+	if (n <= 9007199254740991)
+		napi_create_double(env, (double)n, &v);
+	else
+		napi_create_bigint_uint64(env, n, &v);
+	return v;
+}
 
 static napi_value emb_bigint(napi_env env, uint64_t n)
 {
@@ -223,7 +299,7 @@ static napi_value emb_return(napi_env env, em_status status)
 		const struct emb_item *t = &r.item[i];
 
 		if (t->type == EMB_NUMBER)
-			v = emb_bigint(env, t->number);
+			v = emb_whole(env, t->number);
 		else if (t->type == EMB_SIGNED)
 			v = emb_int(env, (double)(int64_t)t->number);
 		else if (t->type == EMB_BYTES_COPY)
@@ -275,12 +351,6 @@ static napi_value emb_call_fn(uint64_t id, napi_value a, napi_value b, napi_valu
 	return r;
 }
 
-struct emb_scope {
-	napi_handle_scope scope;
-	emb_scope() { napi_open_handle_scope(emb_env, &scope); }
-	~emb_scope() { napi_close_handle_scope(emb_env, scope); }
-};
-
 static bool emb_truth(napi_value v)
 {
 	bool is = false;
@@ -295,7 +365,7 @@ static void emb_up_release(uint64_t id)
 
 	if (!emb_env)
 		return;
-	emb_scope scope;
+	emb_scope scope(emb_env);
 	if (napi_is_exception_pending(emb_env, &pending) == napi_ok && pending)
 		napi_get_and_clear_last_exception(emb_env, &x);
 	a[0] = emb_int(emb_env, EMB_UP_RELEASE);
@@ -307,15 +377,15 @@ static void emb_up_release(uint64_t id)
 
 static int emb_up_progress(uint64_t id, uint32_t phase, uint64_t done, uint64_t total)
 {
-	emb_scope scope;
-	napi_value r = emb_call_fn(id, emb_int(emb_env, phase), emb_bigint(emb_env, done), emb_bigint(emb_env, total));
+	emb_scope scope(emb_env);
+	napi_value r = emb_call_fn(id, emb_int(emb_env, phase), emb_whole(emb_env, done), emb_whole(emb_env, total));
 
 	return !r || emb_truth(r);
 }
 
 static int emb_up_cmp(uint64_t id, const void *a, const void *b, size_t bytes, int *result)
 {
-	emb_scope scope;
+	emb_scope scope(emb_env);
 	napi_value r = emb_call_fn(id, emb_bytes(emb_env, a, bytes), emb_bytes(emb_env, b, bytes), NULL);
 	double d = 0;
 
@@ -329,7 +399,7 @@ static int emb_up_cmp(uint64_t id, const void *a, const void *b, size_t bytes, i
 
 static int emb_up_keys(uint64_t id, const void *records, size_t bytes, uint64_t *keys, size_t n)
 {
-	emb_scope scope;
+	emb_scope scope(emb_env);
 	napi_value r = emb_call_fn(id, emb_bytes(emb_env, records, bytes), emb_int(emb_env, (double)n), NULL);
 	struct emb_view view;
 
@@ -344,11 +414,11 @@ static int emb_up_keys(uint64_t id, const void *records, size_t bytes, uint64_t 
 
 static int emb_up_visit(uint64_t id, uint64_t i, void *records, size_t bytes, int change)
 {
-	emb_scope scope;
+	emb_scope scope(emb_env);
 	napi_value copy = emb_bytes(emb_env, records, bytes);
 	struct emb_view view;
 
-	if (!copy || !emb_call_fn(id, emb_bigint(emb_env, i), copy, NULL))
+	if (!copy || !emb_call_fn(id, emb_whole(emb_env, i), copy, NULL))
 		return -1;
 	emb_view_get(emb_env, copy, &view);
 	if (change && view.n != bytes)
@@ -360,7 +430,7 @@ static int emb_up_visit(uint64_t id, uint64_t i, void *records, size_t bytes, in
 
 static int emb_up_test(uint64_t id, const void *record, size_t bytes, int *result)
 {
-	emb_scope scope;
+	emb_scope scope(emb_env);
 	napi_value r = emb_call_fn(id, emb_bytes(emb_env, record, bytes), NULL, NULL);
 
 	*result = emb_truth(r);
@@ -369,14 +439,14 @@ static int emb_up_test(uint64_t id, const void *record, size_t bytes, int *resul
 
 static int emb_up_disorder(uint64_t id, uint64_t number, const void *record, size_t bytes)
 {
-	emb_scope scope;
+	emb_scope scope(emb_env);
 
-	return emb_call_fn(id, emb_bigint(emb_env, number), emb_bytes(emb_env, record, bytes), NULL) ? 0 : -1;
+	return emb_call_fn(id, emb_whole(emb_env, number), emb_bytes(emb_env, record, bytes), NULL) ? 0 : -1;
 }
 
 static int emb_up_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb)
 {
-	emb_scope scope;
+	emb_scope scope(emb_env);
 	napi_value none, r;
 	struct emb_view view;
 	char *to;
@@ -402,7 +472,7 @@ static int emb_up_log(uint64_t id, int32_t level, const char *line)
 
 	if (!emb_env || napi_is_exception_pending(emb_env, &pending) != napi_ok || pending)
 		return -1;
-	emb_scope scope;
+	emb_scope scope(emb_env);
 	a[0] = emb_int(emb_env, EMB_UP_CALL);
 	a[1] = emb_int(emb_env, (double)id);
 	a[2] = emb_int(emb_env, level);
@@ -506,7 +576,7 @@ static void emb_export(napi_env env, napi_value exports)
 }
 %typemap(out) uint64_t, unsigned long long {
 	if (!emb_failing(env))
-		$result = Napi::Value(env, emb_bigint(env, $1));
+		$result = Napi::Value(env, emb_whole(env, $1));
 }
 %typemap(out) uint32_t, unsigned int, int, int32_t, size_t, unsigned long {
 	if (!emb_failing(env))

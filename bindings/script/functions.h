@@ -316,7 +316,8 @@ static int emb_progress_body(emb_env *env, struct emb_job *j)
 		return -1;
 	if (!j->f)
 		return 0;
-	argv[0] = emb_from_text(env, em_phase_name(j->phase));
+	/* Those of a graph have numbers only. */
+	argv[0] = j->f->form == EMB_TOLD ? emb_from_u64(env, j->phase) : emb_from_text(env, em_phase_name(j->phase));
 	argv[1] = emb_from_u64(env, j->number);
 	argv[2] = emb_from_u64(env, j->total);
 	if (emb_call_fn(env, j->f, 3, argv, &r))

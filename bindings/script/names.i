@@ -14,14 +14,12 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_cache_.*$";
 /* reason: emb_...() of stream.h are these, with functions of the language */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|filter|inspect|flat_map)$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(transform|reduce|join|tee|split|sort_reduce)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(transform|reduce|join|tee|split|sort_reduce|progress)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines_(map|filter|inspect)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_runs_(open|feed|merge)$";
 %ignore em_sink_push_lines;
 /* reason: would call functions of the language on threads of the library */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(ahead|parallel_map)$";
-/* reason: em_stream_graph_info_get() tells the same when asked; the function would have to live with its stream */
-%ignore em_stream_progress;
 
 /* What is there for facades. */
 %rename(order) emb_order;
@@ -39,8 +37,6 @@ em_status emb_format(const emb_spec *spec, uint64_t *bytes, uint64_t *n, uint64_
 em_status emb_retype(emb_items *of, const emb_spec *spec, em_errinfo *err);
 emb_many emb_unpack(emb_items *of, const void *records, uint64_t n);
 emb_many emb_pack(emb_items *of, const void *records, uint64_t n);
-em_status emb_btree_walk(em_btree_cursor *cursor, const void *from, const void *to, int begin, int back,
-			 void *record);
 em_status emb_stream_paths(em_stream **out, em_ctx *ctx, const emb_spec *spec, const char *const *paths, uint32_t n,
 			   const em_format *format, em_errinfo *err);
 em_status emb_sink_path(em_sink **out, em_ctx *ctx, const emb_spec *spec, const char *path, const em_format *format,

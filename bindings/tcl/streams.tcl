@@ -71,6 +71,9 @@ oo::class create ::extmem::Stream {
 		my Node emb_stream_join $format_ [$other handle] [::extmem::constant EM_JOIN_[string toupper $kind]] $left \
 			$right 0 0 [expr {$command eq "" ? "" : [list $command $format_]}]
 	}
+	# It, of whose graph a command of phase, done, total is told how far that got, as graph_info says; what is true
+	# stops it.
+	method progress {command} { my Node emb_stream_progress {} [list $command {}] }
 	# What stays, while a command of a list of items gives a number for each: 0, or that of the sink to which it goes.
 	method split {command args} { my Node emb_stream_split {} [lmap one $args {$one handle}] [list $command {}] }
 	method slice {skip {take 18446744073709551615}} { my Node em_stream_slice {} $skip $take }

@@ -189,8 +189,10 @@ final class Native {
 	static void release(long id) { FUNCTIONS.remove(id); }
 
 	static boolean progress(long id, int phase, long done, long total) {
-		return ((Options.Progress)FUNCTIONS.get(id))
-			.stop(phase < PHASES.length ? PHASES[phase] : "" + phase, done, total);
+		Object fn = FUNCTIONS.get(id);
+		if (fn instanceof Stream.Progress)
+			return ((Stream.Progress)fn).stop(phase, done, total);
+		return ((Options.Progress)fn).stop(phase < PHASES.length ? PHASES[phase] : "" + phase, done, total);
 	}
 
 	static int compare(long id, byte[] a, byte[] b) { return ((Compare)FUNCTIONS.get(id)).compare(a, b); }

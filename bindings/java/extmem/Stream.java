@@ -199,6 +199,15 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 			Native.text(other.type.order(right)), to.bytes, 0, Native.keep(ask)));
 	}
 
+	/** Told how far a graph got, as {@link #graph} says: true stops it. */
+	@FunctionalInterface
+	public interface Progress {
+		boolean stop(int phase, long done, long total);
+	}
+
+	/** It, which tells how far its graph got, at most every 0.1 s, while it is pulled. */
+	public Stream<T> progress(Progress fn) { return made(type, RawJNI.emb_stream_progress(id, Native.keep(fn))); }
+
 	/** Without the first records, and of the others so many; {@link #UNKNOWN}: all. */
 	public Stream<T> slice(long skip, long take) { return made(type, RawJNI.em_stream_slice(id, skip, take)); }
 

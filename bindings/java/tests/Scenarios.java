@@ -323,6 +323,29 @@ final class Scenarios {
 		}
 	}
 
+	private Stream<Long> endless(Stream.Progress fn) {
+		byte[] some = new byte[8 * Integer.parseInt(a[0])];
+		return Stream.ofBatches(ctx, Type.U64, () -> some).progress(fn);
+	}
+
+	private static void pull(Stream<Long> s) {
+		while (s.next() != null)
+			;
+	}
+
+	private List<Long> told() {
+		int some = Integer.parseInt(a[0]);
+		try (Stream<Long> s = endless((phase, done, total) -> phase == 1 && done % some == 0 && total == 0)) {
+			thrown(ExtmemException.Canceled.class, () -> pull(s));
+		}
+		IllegalStateException mine = new IllegalStateException();
+		try (Stream<Long> s = endless((phase, done, total) -> { throw mine; })) {
+			equal(thrown(IllegalStateException.class, () -> pull(s)) == mine, true);
+			s.next();
+			return null;
+		}
+	}
+
 	private List<Long> split() {
 		try (Queue<Long> q = new Queue<>(ctx, Type.U64, null);
 			Sink<Long> odd = q.sink();
@@ -475,6 +498,7 @@ final class Scenarios {
 		case "stream" -> stream();
 		case "set" -> set();
 		case "broken" -> broken();
+		case "told" -> told();
 		case "split" -> split();
 		case "runs" -> runs();
 		case "twice" -> twice();

@@ -206,6 +206,23 @@ function run.broken(list)
 	t.equal({ok, e}, {false, {mine = true}})
 	s:next_batch()
 end
+function run.told(some)
+	local function endless(fn)
+		return extmem.Stream("<Q", function() return ("\0"):rep(8 * some) end, opts()):progress(fn)
+	end
+	local function pull(s)
+		while true do
+			s:next_batch()
+		end
+	end
+	t.raises("EM_ERR_CANCELED", pull, endless(function(phase, done, total)
+		return phase == 1 and done % some == 0 and total == 0
+	end))
+	local s = endless(fail)
+	local ok, e = pcall(pull, s)
+	t.equal({ok, e}, {false, {mine = true}})
+	s:next_batch()
+end
 function run.split(list)
 	local q = extmem.Queue("<Q", opts())
 	local all = stream(list):split(function(some)

@@ -26,6 +26,15 @@ function random() {
 	return state ^= BigInt.asUintN(64, state << 17n);
 }
 
+test('the module has what methods made of the interface call', () => {
+	const folder = process.env.EM_PACKAGE || path.join(__dirname, '..');
+	const { c } = require(path.join(folder, 'base.js'));
+	const names = fs.readFileSync(path.join(folder, 'calls.js'), 'utf8').match(/\bc\.\w+/g).map((name) => name.slice(2));
+	assert(names.length > 100);
+	assert.deepStrictEqual(names.filter((name) => c[name] === undefined), []);
+	assert.deepStrictEqual(Object.keys(extmem.Vector.prototype).filter((name) => name !== '_kind'), []);
+});
+
 test('buffers with offsets', () => {
 	const whole = new ArrayBuffer(64);
 	const view = new BigUint64Array(whole, 16, 4);
@@ -256,6 +265,12 @@ test('errors have their details', folder((at) => {
 	assert.throws(() => new extmem.Sorter('u64', { ctx, nothing: 1 }), /nothing/);
 	assert.throws(() => new extmem.Sorter('u64', { ctx, memory: 'much' }), extmem.UsageError);
 	assert.throws(() => new extmem.Order('u64', 'field'), RangeError);
+	for (const bad of ['a\0b', ['a', 'b\0'], [1], 7])
+		assert.throws(() => extmem.sortFile(bad, at('out'), { ctx }), { code: 'EM_ERR_INVAL' });
+	assert.throws(() => new extmem.Sorter('u64', { ctx, memory: '1\0' }), { code: 'EM_ERR_INVAL' });
+	let reads = 0;
+	const shrinks = Object.defineProperty(['a', 'b'], 1, { get: () => 'b'.repeat(100 - ++reads) });
+	assert.throws(() => extmem.sortFile(shrinks, at('out'), { ctx }), { code: 'EM_ERR_INVAL' });
 	assert(fs.readdirSync(path.dirname(at('x'))).length === 1);
 }));
 

@@ -214,6 +214,16 @@ const run = {
 	},
 	lengths: (ctx, dir, text) => [...extmem.Stream.lines([lineFile(dir, text)], { ctx }).map((some) =>
 		BigUint64Array.from(some, (line) => BigInt(line.length)), 'u64')],
+	told(ctx, dir, n) {
+		const some = Number(n);
+		const endless = (fn) => new extmem.Stream('u64', () => new BigUint64Array(some), { ctx }).progress(fn);
+		const pull = (s) => { for (;;) s.nextBatch(); };
+		assert.throws(() => pull(endless((phase, done, total) => phase === 1 && done % some === 0 && total === 0)),
+			extmem.CanceledError);
+		const s = endless(fail);
+		assert.throws(() => pull(s), (e) => e instanceof Mine);
+		s.nextBatch();
+	},
 	broken(ctx, dir, values) {
 		const s = stream(ctx, values).map(fail);
 		assert.throws(() => s.nextBatch(), (e) => e instanceof Mine && e.message === 'of the caller');

@@ -163,6 +163,20 @@ my %run = (
 		is_deeply($@, {mine => 1});
 		$s->next_batch;
 	},
+	told => sub {
+		my ($some) = @_;
+		my $endless = sub {
+			my ($fn) = @_;
+			return Extmem::Stream->new('<Q', sub { "\0" x (8 * $some) }, ctx => $ctx)->progress($fn);
+		};
+		my $pull = sub { my ($s) = @_; while (1) { $s->next_batch } };
+		my $stop = sub { my ($phase, $done, $total) = @_; return $phase == 1 && $done % $some == 0 && $total == 0 };
+		error_is('EM_ERR_CANCELED', sub { $pull->($endless->($stop)) });
+		my $s = $endless->(\&fail_);
+		is(eval { $pull->($s); 1 }, undef);
+		is_deeply($@, {mine => 1});
+		$s->next_batch;
+	},
 	split => sub {
 		my $q = Extmem::Queue->new('<Q', ctx => $ctx);
 		my $s = Extmem::Stream->new('<Q', [numbers($_[0])], ctx => $ctx)->split(sub { [map { $_ & 1 } @{$_[0]}] }, $q->sink);

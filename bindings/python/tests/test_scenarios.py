@@ -254,6 +254,20 @@ class Scenarios(unittest.TestCase):
         self.assertEqual(str(caught.exception), "of the caller")
         s.next_batch()
 
+    def run_told(self, some):
+        def endless(fn):
+            batch = bytes(8 * int(some))
+            return extmem.Stream("<Q", iter(lambda: batch, None), ctx=self.ctx).progress(fn)
+
+        def pull(s):
+            while True:
+                s.next_batch()
+        with self.assertRaises(extmem.CanceledError):
+            pull(endless(lambda phase, done, total: (phase, total) == (1, 0) and done % int(some) == 0))
+        s = endless(fail)
+        self.assertRaises(Mine, pull, s)
+        s.next_batch()
+
 
 _CLASSES = {"EM_ERR_STATE": ValueError, "EM_ERR_BUSY": ValueError, "EM_ERR_RANGE": ValueError,
             "EM_ERR_NOSPACE": OSError, "EM_ERR_NOENT": FileNotFoundError, "EM_ERR_MEMLIMIT": MemoryError,

@@ -120,6 +120,15 @@ check('collected in any order') do
   end
   GC.start
   equal(ObjectSpace.each_object(Extmem::Sorter).count < 100, true)
+  # So is a stream whose progress looks at it.
+  before = ObjectSpace.each_object(Extmem::Stream).count
+  200.times do |i|
+    t = nil
+    t = Extmem::Vector.new('<Q', ctx: ctx).stream.progress { t.nil? }
+    GC.start if i % 20 == 19
+  end
+  GC.start
+  equal(ObjectSpace.each_object(Extmem::Stream).count < before + 100, true)
 end
 
 check('errors') do

@@ -141,6 +141,16 @@ module Scenarios
     s.next_batch
   end
 
+  def told(some)
+    endless = -> { Extmem::Stream.new('<Q', -> { "\0" * 8 * some.to_i }, ctx: ctx) }
+    pull = ->(s) { loop { s.next_batch } }
+    s = endless.call.progress { |phase, done, total| phase == 1 && (done % some.to_i).zero? && total.zero? }
+    fails('EM_ERR_CANCELED') { pull.call(s) }
+    s = endless.call.progress { raise Mine }
+    fails(Mine) { pull.call(s) }
+    s.next_batch
+  end
+
   def split(list)
     q = Extmem::Queue.new('<Q', ctx: ctx)
     streamed(list).split(q.sink) { |some| some.map { |n| n & 1 } }.to_a + q.drain.to_a

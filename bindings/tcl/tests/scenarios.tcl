@@ -144,6 +144,16 @@ proc run_broken {list} {
 		{1 {of the caller} {MINE 1}}
 	$s packednext
 }
+proc run_told {some} {
+	set more [list apply {{zeros} { return $zeros }} [lrepeat $some 0]]
+	set endless [list apply {{more fn} { return [[extmem stream <Q $more -ctx $::ctx] progress $fn] }} $more]
+	set pull {apply {{s} { while 1 { $s packednext } }}}
+	set stop [list apply {{some phase done total} { expr {$phase == 1 && $done % $some == 0 && $total == 0} }} $some]
+	fails EM_ERR_CANCELED { {*}$pull [{*}$endless $stop] }
+	set s [{*}$endless mine]
+	equal [list [catch { {*}$pull $s } message options] [dict get $options -errorcode]] {1 {MINE 1}}
+	$s packednext
+}
 proc run_split {list} {
 	set q [extmem queue <Q -ctx $::ctx]
 	set rest [[[streamed $list] split {apply {{some} { lmap n $some { expr {$n & 1} } }}} [$q sink]] read]

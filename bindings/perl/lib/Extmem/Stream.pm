@@ -108,6 +108,10 @@ sub join {    ## no critic
 	return $self->_node('emb_stream_join', $format, @given, _ask($fn, $format));
 }
 
+# It, of whose graph a function of phase, done, total is told how far that got, as graph_info() says; what is true
+# stops it.
+sub progress { my ($self, $fn) = @_; return $self->_node('emb_stream_progress', undef, _ask($fn)) }
+
 # What stays, while a function of an array of items returns a number for each: 0, or that of the sink to which it goes.
 sub split {    ## no critic
 	my ($self, $fn, @sinks) = @_;

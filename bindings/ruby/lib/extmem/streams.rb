@@ -82,6 +82,9 @@ module Extmem
            Flow.ask(fn, format))
     end
 
+    # It, of whose graph a block is told how far that got: phase, done, total, as of graph_info; what is true stops it.
+    def progress(&fn) = node(:emb_stream_progress, nil, Flow.ask(fn))
+
     # What stays, while a block of an array of items has a number for each: 0, or that of the sink to which it goes.
     def split(*sinks, &fn) = node(:emb_stream_split, nil, sinks.map(&:handle), Flow.ask(fn))
     def slice(skip, take = ALL) = node(:em_stream_slice, nil, skip, take)
