@@ -40,9 +40,4 @@ public abstract class Handle implements AutoCloseable {
 		Reference.reachabilityFence(this);
 		return !open;
 	}
-
-	final long number(long n) {
-		Reference.reachabilityFence(this);
-		return n;
-	}
 }

@@ -44,16 +44,17 @@ public final class Options {
 		return copy;
 	}
 
-	Options flag(long flag) {
-		Object flags = all.getOrDefault("flags", 0);
-		if (!(flags instanceof Number))
-			throw ExtmemException.usage("flags are a number");
-		return set("flags", ((Number)flags).longValue() | flag);
-	}
+	/** With the size of records, unless an order says it. */
+	Options sized(Type<?> type) { return all.containsKey("order") ? this : set("record_bytes", type.bytes); }
 
 	private static void put(ByteArrayOutputStream to, String name, Object value) {
 		to.writeBytes(Native.text(name));
 		to.writeBytes(Native.text(value));
+	}
+
+	private static boolean isFunction(Object value) {
+		return value instanceof Progress || value instanceof Log || value instanceof Order.Keys
+			|| value instanceof Native.Compare;
 	}
 
 	private void add(ByteArrayOutputStream to, String prefix, boolean functions) {
@@ -62,7 +63,7 @@ public final class Options {
 			Object value = e.getValue();
 			if (value instanceof Options)
 				((Options)value).add(to, name + ".", functions);
-			else if (value instanceof Progress || value instanceof Log) {
+			else if (isFunction(value)) {
 				if (functions)
 					put(to, name, Native.keep(value));
 				else

@@ -193,6 +193,12 @@ public final class Type<T> {
 		return record;
 	}
 
+	/** The bytes of a bound, or null: none. */
+	byte[] bound(T value) { return value == null ? null : encode(value); }
+
+	/** Room for so many records. */
+	byte[] room(long n) { return new byte[Math.multiplyExact((int)n, bytes)]; }
+
 	T decode(byte[] record) { return record == null ? null : get.apply(Native.wrap(record)); }
 
 	List<T> decodeAll(byte[] records) {
@@ -227,9 +233,9 @@ public final class Type<T> {
 		return decodeAll((byte[])((Object[])result)[0], (byte[])((Object[])result)[1]);
 	}
 
-	/** Of neighbours that are equal one record, what a function makes of two at a time. */
+	/** Of neighbours that are equal one record, what a function makes of two at a time; or null, if there is none. */
 	Native.Ask adding(BinaryOperator<T> fn) {
-		return (sum, some) -> {
+		return fn == null ? null : (sum, some) -> {
 			T all = decode(sum);
 			for (T record : decodeAll(some))
 				all = fn.apply(all, record);
