@@ -71,12 +71,13 @@ final class Native {
 	@SuppressWarnings("unchecked")
 	static <R> R take(Object result) {
 		if (result instanceof Throwable)
-			throw Native.<RuntimeException>as((Throwable)result);
+			throw thrown((Throwable)result);
 		return (R)result;
 	}
 
+	/** Throws it, whatever it is. */
 	@SuppressWarnings("unchecked")
-	private static <E extends Throwable> E as(Throwable e) throws E {
+	static <E extends Throwable> RuntimeException thrown(Throwable e) throws E {
 		throw(E) e;
 	}
 

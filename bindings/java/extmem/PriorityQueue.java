@@ -10,9 +10,12 @@ public final class PriorityQueue<T> extends Ends<T> {
 		Raw::em_pq_push, Raw::em_pq_push_many, Raw::em_pq_pop, Raw::em_pq_pop_many, Raw::em_pq_top,
 		Raw::em_pq_clear);
 
+	private final Order<T> order;
+
 	/** Make one with the fields of em_pq_opts, or null. */
 	public PriorityQueue(Order<T> order, Options opts) {
 		super(F, order.ctx, order.records(), Options.copy(opts).set("order", order));
+		this.order = order;
 	}
 
 	/** What a queue with these options would be, as JSON. */
@@ -21,12 +24,9 @@ public final class PriorityQueue<T> extends Ends<T> {
 	}
 
 	/** By all fields. */
-	public PriorityQueue(Context ctx, Type<T> type, Options opts) { this(Order.of(ctx, type), opts, true); }
-
-	private PriorityQueue(Order<T> order, Options opts, boolean own) {
-		this(order, opts);
-		if (own)
-			this.own = order;
+	public PriorityQueue(Context ctx, Type<T> type, Options opts) {
+		this(Order.of(ctx, type), opts);
+		own = order;
 	}
 
 	/** Take out all records, in order. */

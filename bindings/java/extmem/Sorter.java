@@ -10,7 +10,7 @@ import java.util.List;
 /** Sorts records of one size: push, then read, or iterate over what is left. */
 public class Sorter<T> extends Input<T> implements Iterable<T> {
 	private static final int CHUNK = 1 << 16;
-	private final Context ctx;
+	private final Order<T> order;
 	private boolean finished;
 
 	/** Make one with the fields of em_sort_opts, or null. */
@@ -19,7 +19,7 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 	/** Also of lines. */
 	Sorter(Order<T> order, Options opts, Type<T> type) {
 		super(type, Raw.em_sorter_open(order.ctx, order, opts));
-		ctx = order.ctx;
+		this.order = order;
 	}
 
 	public Sorter(Order<T> order) { this(order, null); }
@@ -27,12 +27,9 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 	/** By all fields. */
 	public Sorter(Context ctx, Type<T> type) { this(ctx, type, null); }
 
-	public Sorter(Context ctx, Type<T> type, Options opts) { this(Order.of(ctx, type), opts, true); }
-
-	private Sorter(Order<T> order, Options opts, boolean own) {
-		this(order, opts);
-		if (own)
-			this.own = order;
+	public Sorter(Context ctx, Type<T> type, Options opts) {
+		this(Order.of(ctx, type), opts);
+		own = order;
 	}
 
 	@Override
@@ -92,7 +89,7 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 
 	/** What is left as a stream: all, or what is behind the batch that was read from last.  It may be finished
 	 *  later, before the first pull. */
-	public Stream<T> stream() { return new Stream<>(ctx, type, Raw.em_stream_sorter(this)); }
+	public Stream<T> stream() { return new Stream<>(order.ctx, type, Raw.em_stream_sorter(this)); }
 
 	/** Push to it; it is finished when that is. */
 	public Sink<T> sink() { return new Sink<>(type, Raw.em_sink_sorter(this)); }
