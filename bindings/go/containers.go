@@ -450,18 +450,17 @@ func (t *BTree[K, V]) Range(from, to *K) iter.Seq2[K, V] {
 		c, err := open(&object{}, raw.Em_btree_cursor_open(t))
 		if err == nil {
 			defer c.Close()
-			err = only(raw.Em_btree_cursor_seek(c, keyBytes(from), uint(raw.EM_BTREE_GE)))
 		}
-		for next := raw.Em_btree_cursor_get; err == nil; next = raw.Em_btree_cursor_next {
-			key, value, ok, failed := t.entry(next(c))
-			if err = failed; !ok {
-				break
-			}
-			if to != nil && raw.Em_order_compare(t.order, t.record(&key, &zero), t.record(to, &zero)) >= 0 ||
-				!yield(key, value) {
-				return
-			}
+		if err == nil && from != nil {
+			_, err = found(only(raw.Em_btree_cursor_seek(c, keyBytes(from), uint(raw.EM_BTREE_LT))))
 		}
-		_, t.err = found(err)
+		for ok := err == nil; ok; {
+			var key K
+			var value V
+			key, value, ok, err = t.entry(raw.Em_btree_cursor_next(c))
+			ok = ok && !(to != nil && raw.Em_order_compare(t.order, t.record(&key, &zero), t.record(to, &zero)) >= 0) &&
+				yield(key, value)
+		}
+		t.err = err
 	}
 }

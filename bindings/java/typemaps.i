@@ -487,26 +487,6 @@ static int emb_up_log(uint64_t id, int32_t level, const char *line)
 	(*env)->ExceptionClear(env);
 	return 0;
 }
-
-/* What the facade calls beside the library. */
-
-JNIEXPORT jboolean JNICALL Java_extmem_Native_close(JNIEnv *env, jclass unused, jlong id, jboolean collected)
-{
-	(void)env, (void)unused;
-	return emb_close((uint64_t)id, collected) != 0;
-}
-
-JNIEXPORT void JNICALL Java_extmem_Native_cancel(JNIEnv *env, jclass unused, jlong id)
-{
-	(void)env, (void)unused;
-	emb_cancel((uint64_t)id);
-}
-
-JNIEXPORT jboolean JNICALL Java_extmem_Native_isOpen(JNIEnv *env, jclass unused, jlong id)
-{
-	(void)env, (void)unused;
-	return emb_is_open((uint64_t)id) != 0;
-}
 %}
 
 %pragma(java) moduleclassmodifiers="final class"
@@ -554,3 +534,9 @@ EM_NUMBERS(uint64_t, unsigned long long, size_t, unsigned long, uint32_t, unsign
 	(void)emb_failing(jenv);
 }
 %ignore EM_VERSION_STRING;
+
+/* What the facade calls beside the library. */
+EM_AS_ID(uint64_t EM_ID)
+int emb_close(uint64_t EM_ID, int collected);
+void emb_cancel(uint64_t EM_ID);
+int emb_is_open(uint64_t EM_ID);

@@ -175,7 +175,13 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 
 	/** Entries whose keys are at least from and less than to, in order; null: no bound. */
 	public Iterable<Map.Entry<K, V>> range(K from, K to) {
-		return () -> new Batches<>(new Range(from, to)::batch);
+		return () -> {
+			Cursor cursor = cursor();
+			byte[] end = to == null ? null : record(to, null);
+			if (from != null)
+				Raw.em_btree_cursor_seek(cursor, keys.encode(from), Where.LT.how);
+			return new Batches<>(() -> batch(cursor, end));
+		};
 	}
 
 	/** Entries of a range as a stream of values that have the bytes of a key and those of its value. */
@@ -201,6 +207,8 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 
 	/** A place in the tree, which stays where it is while that changes.  Methods give an entry, or null. */
 	public final class Cursor extends Handle {
+		private int many = 1;
+
 		Cursor() { super(Raw.em_btree_cursor_open(BTree.this)); }
 
 		/** Go to a key; null with GE: to the first of all, with LE: to the last. */
@@ -224,51 +232,24 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 		int nextMany(byte[] room) { return (int)Native.number(Raw.em_btree_cursor_next_many(this, room), 0); }
 	}
 
-	/** Entries of a range, many at a time. */
-	private final class Range {
-		private final Cursor cursor = cursor();
-		private final K from;
-		private final byte[] end;
-		private boolean begun, ended;
-
-		Range(K from, K to) {
-			this.from = from;
-			end = to == null ? null : record(to, null);
-		}
-
-		/** The next entries, or null behind the last. */
-		List<Map.Entry<K, V>> batch() {
-			// A cursor keeps its tree, also one that is closed.
-			BTree.this.size();
-			List<Map.Entry<K, V>> list = ended ? List.of() : begun ? more() : first();
-			begun = true;
-			if (ended || list.isEmpty())
+	/** The entries behind a cursor and before an end, many at a time; null: there are no more. */
+	private List<Map.Entry<K, V>> batch(Cursor cursor, byte[] end) {
+		// A cursor keeps its tree, also one that is closed.
+		size();
+		List<Map.Entry<K, V>> list = new ArrayList<>();
+		byte[] room = order.type.room(cursor.many);
+		int n = cursor.isClosed() ? 0 : cursor.nextMany(room);
+		// More and more, as most ranges are short.
+		cursor.many = Math.max(Math.min(2 * cursor.many, CHUNK / bytes), 1);
+		for (int i = 0; i < n && !cursor.isClosed(); i++) {
+			byte[] record = Arrays.copyOfRange(room, i * bytes, (i + 1) * bytes);
+			if (end != null && Raw.em_order_compare(order, record, end) >= 0)
 				cursor.close();
-			return list.isEmpty() ? null : list;
-		}
-
-		private boolean before(byte[] record) {
-			ended = ended
-				|| end != null && Raw.em_order_compare(order, record, end) >= 0;
-			return !ended;
-		}
-
-		private List<Map.Entry<K, V>> first() {
-			Map.Entry<K, V> e = cursor.seek(from, Where.GE);
-			return e == null || !before(record(e.getKey(), e.getValue())) ? List.of() : List.of(e);
-		}
-
-		private List<Map.Entry<K, V>> more() {
-			List<Map.Entry<K, V>> list = new ArrayList<>();
-			byte[] room = order.type.room(Math.max(CHUNK / bytes, 1));
-			int n = cursor.nextMany(room);
-			for (int i = 0; i < n; i++) {
-				byte[] record = Arrays.copyOfRange(room, i * bytes, (i + 1) * bytes);
-				if (!before(record))
-					break;
+			else
 				list.add(entry(record));
-			}
-			return list;
 		}
+		if (n == 0)
+			cursor.close();
+		return list.isEmpty() ? null : list;
 	}
 }

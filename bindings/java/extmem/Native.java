@@ -26,10 +26,6 @@ final class Native {
 
 	private Native() {}
 
-	static native boolean close(long id, boolean collected);
-	static native void cancel(long id);
-	static native boolean isOpen(long id);
-
 	/* The library: the file that the property names, or the one in the jar, of which nothing stays. */
 
 	private static boolean loaded;
