@@ -90,7 +90,6 @@ em_status emb_stream_sums(em_stream **out, em_stream *in, const char *field, em_
 #ifdef EM_FLAT
 %apply (void *EM_ROOM, uint64_t EM_N) { (void *records, uint64_t n) };
 em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got);
-em_status emb_text_order(em_order **out, em_ctx *ctx, const char *options, uint64_t *EM_NUMBER, em_errinfo *err);
 #elif !defined(EMB_SCRIPT)
 %include "extmem/stream.h"
 %include "extmem/sink.h"

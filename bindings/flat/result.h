@@ -192,13 +192,4 @@ static em_status emb_read(em_sorter *s, void *records, uint64_t n, uint64_t *got
 	return st < 0 && *got == 0 ? st : *got || n == 0 ? EM_OK : st;
 }
 
-/* An order by options of the command, and whether it leaves the first of equal lines. */
-static em_status emb_text_order(em_order **out, em_ctx *ctx, const char *options, uint64_t *unique, em_errinfo *err)
-{
-	const em_status st = emb_order_options(out, ctx, options, err);
-
-	*unique = (uint64_t)emb_call.lines.unique;
-	return st;
-}
-
 #endif

@@ -7,6 +7,7 @@
  * arguments took is given back in the usual way.  A language has in its typemaps.i:
  *
  *   EM_AS_ID(...) EM_AS_BYTES(...)   its types of such arguments, where it has types
+ *   EM_AS_OPTIONS(...)               the same of options, if they are no bytes there
  *   EMB_ID(x)                        the number of a handle
  *   EMB_WHOLE(x)                     a number
  *   EMB_VIEW(x, view, write)         bytes as memory: view.p, view.n, view.none
@@ -19,6 +20,12 @@
 #define EMB_TEXTS(x, view) EMB_VIEW(x, view, 0)
 #endif
 %}
+
+#ifndef EM_AS_OPTIONS
+%define EM_AS_OPTIONS(pattern...)
+EM_AS_BYTES(pattern)
+%enddef
+#endif
 
 %define EM_CODE(code...)
 code
@@ -111,7 +118,7 @@ EM_HANDLES(em_sink, &emb_now.sinks, (em_sink *const *EM_SINKS, uint32_t EM_N))
 /* Options, and what is told. */
 
 %define EM_OPTIONS(T)
-EM_AS_BYTES(const T *opts)
+EM_AS_OPTIONS(const T *opts)
 %typemap(in) const T *opts (T value, struct emb_view view) {
 	EMB_TEXTS($input, view);
 	emb_fill(&emb_struct_ ## T, &value, view.p, view.n);
@@ -381,7 +388,7 @@ static struct emb_fn *emb_order_fn(const struct emb_view *view, uint64_t *bytes,
 }
 %}
 %define EM_ORDER_FN(T, name, trampoline)
-EM_AS_BYTES((uint64_t EM_OF, const char *EM_NAME, T name, uint32_t EM_FLAGS, void *EM_USER, void (*EM_FREE)(void *user)))
+EM_AS_OPTIONS((uint64_t EM_OF, const char *EM_NAME, T name, uint32_t EM_FLAGS, void *EM_USER, void (*EM_FREE)(void *user)))
 %typemap(in) (uint64_t EM_OF, const char *EM_NAME, T name, uint32_t EM_FLAGS, void *EM_USER,
 	      void (*EM_FREE)(void *user)) (struct emb_view view) {
 	const char *called = NULL;

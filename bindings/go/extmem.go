@@ -15,7 +15,6 @@ import (
 	"iter"
 	"maps"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -23,7 +22,7 @@ import (
 )
 
 // Version of the library that is running.
-func Version() string { return string(raw.Em_version()) }
+func Version() string { return raw.Em_version() }
 
 // Status is the kind of a failure, and itself an error, for errors.Is.
 type Status int
@@ -46,10 +45,10 @@ const (
 )
 
 // Error is what the library says of the status.
-func (s Status) Error() string { return "extmem: " + string(raw.Em_status_text(int(s))) }
+func (s Status) Error() string { return "extmem: " + raw.Em_status_text(int(s)) }
 
 // Name is that of C: "EM_ERR_NOSPACE".
-func (s Status) Name() string { return string(raw.Em_status_name(int(s))) }
+func (s Status) Name() string { return raw.Em_status_name(int(s)) }
 
 // Error is a failure of the library with its detail.
 type Error struct {
@@ -74,61 +73,57 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Status, e.Errno}
 }
 
-// end is what positive statuses are, within this package.
-var end = &Error{Text: "there is none"}
+func invalid(format string, args ...any) error {
+	return &Error{Status: ErrInvalid, Text: fmt.Sprintf(format, args...)}
+}
 
-// finish makes of what a call returned its results, which are nil if it has none, and an error.  The objects are those
-// that it used, which live until then.
-func finish(from uint64, _ ...*object) (*raw.Result, error) {
-	r := raw.Take(from)
+// end is what positive statuses are, within this package.
+var end error = &Error{Text: "there is none"}
+
+// only is the error of a call, which may have results.
+func only(r *raw.Result) error {
 	switch {
-	case r == nil:
-		return nil, nil
+	case r == nil || r.Status == 0 && r.Thrown == nil:
+		return nil
 	case r.Thrown != nil:
 		if p, is := r.Thrown.(raw.Panic); is {
 			panic(p.Value)
 		}
-		return nil, r.Thrown.(error)
+		return r.Thrown.(error)
 	case r.Status > 0:
-		return nil, end
-	case r.Status < 0:
-		return nil, &Error{Status(r.Status), syscall.Errno(r.Errno), r.Op, r.Path, r.Offset, r.Bytes, r.Record, r.Done,
-			r.Text}
+		return end
 	}
-	return r, nil
+	return &Error{Status(r.Status), syscall.Errno(r.Errno), r.Op, r.Path, r.Offset, r.Bytes, r.Record, r.Done,
+		r.Text}
 }
 
-// only is finish of a call that has no results.
-func only(from uint64, objects ...*object) error {
-	_, err := finish(from, objects...)
-	return err
+// number is the result of a call, if that is one number.
+func number(r *raw.Result) (n uint64, err error) {
+	if err = only(r); err == nil {
+		n = r.Number()
+	}
+	return n, err
 }
 
-// number is finish of a call whose result is one number.
-func number(from uint64, objects ...*object) (uint64, error) {
-	r, err := finish(from, objects...)
-	if err != nil {
-		return 0, err
+// found is whether there is one, if that is what a call was about.
+func found(err error) (bool, error) {
+	if err == end {
+		return false, nil
 	}
-	return r.Number(), nil
+	return err == nil, err
 }
 
-// single is finish of a call whose result is one record: false, if there is none.
-func single[T any](from uint64, objects ...*object) (one T, ok bool, err error) {
-	r, err := finish(from, objects...)
-	if err == nil {
-		return recordOf[T](r.Slice()), true, nil
+// single is the result of a call, if that is one record: false, if there is none.
+func single[T any](r *raw.Result) (one T, ok bool, err error) {
+	if ok, err = found(only(r)); ok {
+		one = recordOf[T](r.Slice())
 	}
-	if err == error(end) {
-		err = nil
-	}
-	return one, false, err
+	return one, ok, err
 }
 
-// batch is finish of a call whose result is some records; io.EOF: there are no more.
-func batch[T any](from uint64, objects ...*object) ([]T, error) {
-	r, err := finish(from, objects...)
-	if err != nil {
+// batch is the result of a call, if that is some records; io.EOF: there are no more.
+func batch[T any](r *raw.Result) ([]T, error) {
+	if err := only(r); err != nil {
 		return nil, eof(err)
 	}
 	b := r.Slice()
@@ -138,9 +133,22 @@ func batch[T any](from uint64, objects ...*object) ([]T, error) {
 	return seen[T](b, nil), nil
 }
 
+// eof is io.EOF for what is at its end.
+func eof(err error) error {
+	if err == end {
+		return io.EOF
+	}
+	return err
+}
+
+type (
+	held   = raw.Object
+	handle = raw.Handle
+)
+
 // object is what has a handle.
 type object struct {
-	id  uint64
+	held
 	err error
 }
 
@@ -167,31 +175,24 @@ func each[T any](o *object, next func() ([]T, error)) iter.Seq[T] {
 	}
 }
 
-func (o *object) open(from uint64, uses ...*object) error {
-	id, err := number(from, uses...)
+// open is an object with the handle that a call gave back, or nil and why there is none.
+func open[O interface{ hold(id uint64) }](o O, r *raw.Result) (O, error) {
+	id, err := number(r)
 	if err != nil {
-		return err
+		return *new(O), err
 	}
 	o.hold(id)
-	return nil
-}
-
-// opened is an object, or nil and why it could not be made.
-func opened[O any](o *O, err error) (*O, error) {
-	if err != nil {
-		return nil, err
-	}
 	return o, nil
 }
 
 func (o *object) hold(id uint64) {
-	o.id = id
-	runtime.SetFinalizer(o, func(o *object) { raw.Close(o.id, true) })
+	raw.Set(o, id)
+	runtime.SetFinalizer(o, func(o *object) { raw.Emb_close(o, true) })
 }
 
 // Close gives back what it has; to close it again does nothing.
 func (o *object) Close() error {
-	if !raw.Close(o.id, false) {
+	if raw.Emb_close(o, false) == 0 {
 		return &Error{Status: ErrBusy, Text: "a call is in progress on what it is a part of"}
 	}
 	runtime.SetFinalizer(o, nil)
@@ -199,103 +200,21 @@ func (o *object) Close() error {
 }
 
 // Cancel stops what it does, from any goroutine, if that can be stopped.
-func (o *object) Cancel() {
-	raw.Cancel(o.id)
-	runtime.KeepAlive(o)
-}
+func (o *object) Cancel() { raw.Emb_cancel(o) }
 
 // Closed tells whether it was closed.
-func (o *object) Closed() bool {
-	open := raw.IsOpen(o.id)
-	runtime.KeepAlive(o)
-	return !open
-}
-
-func (o *object) size(of func(uint64) uint64) uint64 {
-	n := of(o.id)
-	runtime.KeepAlive(o)
-	return n
-}
+func (o *object) Closed() bool { return raw.Emb_is_open(o) == 0 }
 
 // Options are the fields of the structs in <extmem/*.h> by name: numbers, strings (also sizes, "64M"), []string, other
 // Options, and functions: "progress" a func(phase string, done, total uint64) (stop bool), "log" a func(level int, line
 // string).
-type Options map[string]any
+type Options = map[string]any
 
-var phases = []string{"runs", "merge", "output"}
-
-// add writes names and values, each with a zero behind it; what cannot be is told by one without a name.
-func (opts Options) add(to *strings.Builder, prefix string) {
-	for name, value := range opts {
-		name = prefix + name
-		switch v := value.(type) {
-		case Options:
-			v.add(to, name+".")
-			continue
-		case []Options:
-			for i, one := range v {
-				one.add(to, fmt.Sprintf("%s.%d.", name, i))
-			}
-			continue
-		case []string:
-			for _, one := range v {
-				Options{name: one}.add(to, "")
-			}
-			continue
-		case func(phase string, done, total uint64) bool:
-			value = raw.Keep(raw.Progress(func(phase uint, done, total uint64) bool {
-				if phase < uint(len(phases)) {
-					return v(phases[phase], done, total)
-				}
-				return v(fmt.Sprint(phase), done, total)
-			}))
-		case func(level int, line string):
-			value = raw.Keep(raw.Log(v))
-		case *Order:
-			value = v.id
-		case bool:
-			value = 0
-			if v {
-				value = 1
-			}
-		case int, int32, int64, uint, uint32, uint64, float64, string:
-		default:
-			name, value = "", fmt.Sprintf("the option %s cannot be a %T", name, value)
-		}
-		text := fmt.Sprint(value)
-		if strings.ContainsRune(name+text, 0) {
-			name, text = "", "an option has a zero in it"
-		}
-		to.WriteString(name + "\x00" + text + "\x00")
-	}
-}
-
-// encode makes of options, and more of them, what C wants.
-func (opts Options) encode(more Options) []byte {
-	var to strings.Builder
+func with(opts Options, name string, value any) Options {
 	all := Options{}
 	maps.Copy(all, opts)
-	for name, value := range more {
-		if flags, is := all[name]; is && name == "flags" {
-			if n, err := strconv.ParseUint(fmt.Sprint(flags), 10, 32); err != nil {
-				value = flags
-			} else {
-				value = n | value.(uint64)
-			}
-		}
-		all[name] = value
-	}
-	all.add(&to, "")
-	return []byte(to.String())
-}
-
-func text(s string) []byte { return []byte(s + "\x00") }
-
-func texts(list []string) []byte {
-	if len(list) == 0 {
-		return []byte{}
-	}
-	return []byte(strings.Join(list, "\x00") + "\x00")
+	all[name] = value
+	return all
 }
 
 // Stats are what the library tells of an object, by the names of the fields in C: json.Number, and for "phases" more
@@ -308,18 +227,12 @@ func (s Stats) JSON() string {
 	return string(b)
 }
 
-func stats(from uint64, objects ...*object) (Stats, error) {
-	r, err := finish(from, objects...)
-	if err != nil {
-		return nil, err
+func stats(r *raw.Result) (s Stats, err error) {
+	if err = only(r); err == nil {
+		d := json.NewDecoder(strings.NewReader(string(r.Slice())))
+		d.UseNumber()
+		err = d.Decode(&s)
 	}
-	return decode(r.Slice())
-}
-
-func decode(b []byte) (s Stats, err error) {
-	d := json.NewDecoder(strings.NewReader(string(b)))
-	d.UseNumber()
-	err = d.Decode(&s)
 	return s, err
 }
 
@@ -327,30 +240,16 @@ func decode(b []byte) (s Stats, err error) {
 type Context struct{ object }
 
 // Open makes a context of the fields of em_ctx_opts.
-func Open(opts Options) (*Context, error) {
-	c := new(Context)
-	return opened(c, c.open(raw.Em_ctx_open(opts.encode(nil))))
-}
+func Open(opts Options) (*Context, error) { return open(&Context{}, raw.Em_ctx_open(opts)) }
 
 // Cancel stops everything in it, for good; any goroutine.
-func (c *Context) Cancel() {
-	raw.Em_ctx_cancel(c.id)
-	runtime.KeepAlive(c)
-}
+func (c *Context) Cancel() { raw.Em_ctx_cancel(c) }
 
 // Memory is the budget in bytes, MemoryUsed how much of it is in use.
-func (c *Context) Memory() uint64 { return c.size(raw.Em_ctx_memory) }
+func (c *Context) Memory() uint64 { return raw.Em_ctx_memory(c) }
 
 // MemoryUsed is how many bytes of the budget are in use.
-func (c *Context) MemoryUsed() uint64 { return c.size(raw.Em_ctx_memory_used) }
+func (c *Context) MemoryUsed() uint64 { return raw.Em_ctx_memory_used(c) }
 
 // Stats of what all of its files moved.
-func (c *Context) Stats() (Stats, error) { return stats(raw.Em_ctx_io_stats_get(c.id), &c.object) }
-
-// eof is io.EOF for what is at its end.
-func eof(err error) error {
-	if err == error(end) {
-		return io.EOF
-	}
-	return err
-}
+func (c *Context) Stats() (Stats, error) { return stats(raw.Em_ctx_io_stats_get(c)) }

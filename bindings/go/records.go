@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
-	"runtime"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -73,11 +73,11 @@ func joined(lines []string) []byte {
 }
 
 // pushed pushes records, or lines, by one of two functions.
-func pushed[T any](o *object, records []T, many, lines func(uint64, []byte) uint64) error {
+func pushed[T any](h handle, records []T, many, lines func(handle, []byte) *raw.Result) error {
 	if all, is := any(records).([]string); is {
-		return only(lines(o.id, joined(all)), o)
+		return only(lines(h, joined(all)))
 	}
-	return only(many(o.id, bytesOf(records)), o)
+	return only(many(h, bytesOf(records)))
 }
 
 func endian() string {
@@ -136,7 +136,7 @@ func fields(t reflect.Type, name string, at uintptr) ([]field, error) {
 		}
 		return all, nil
 	}
-	return nil, &Error{Status: ErrInvalid, Text: fmt.Sprintf("records cannot have a %v: they are bytes on disks", t)}
+	return nil, invalid("records cannot have a %v: they are bytes on disks", t)
 }
 
 // valid tells whether records may have a type: also lines.
@@ -150,12 +150,11 @@ func valid[T any]() error {
 
 // orderName is that of em_order_name() for "Field,-Other", all fields (""), or as the library has it ("u64le@0:r").
 func orderName[T any](key string) (string, error) {
-	var one T
 	t := reflect.TypeFor[T]()
-	if t.Size() == 0 {
-		return "", &Error{Status: ErrInvalid, Text: fmt.Sprintf("%T has no bytes", one)}
-	}
 	all, err := fields(t, "", 0)
+	if t.Size() == 0 {
+		return "", invalid("%v has no bytes", t)
+	}
 	if err != nil || strings.Contains(key, "@") {
 		return key, err
 	}
@@ -168,21 +167,11 @@ func orderName[T any](key string) (string, error) {
 	}
 	for _, want := range strings.Split(key, ",") {
 		name, descending := strings.CutPrefix(want, "-")
-		found := false
-		for _, f := range all {
-			if f.name == name || name == "." && f.name == "" {
-				found = true
-				name = f.key
-				break
-			}
+		i := slices.IndexFunc(all, func(f field) bool { return f.name == name || name == "." && f.name == "" })
+		if i < 0 {
+			return "", invalid("records have no field %s", want)
 		}
-		if !found {
-			return "", &Error{Status: ErrInvalid, Text: "records have no field " + want}
-		}
-		if descending {
-			name += ":r"
-		}
-		names = append(names, name)
+		names = append(names, all[i].key+map[bool]string{true: ":r"}[descending])
 	}
 	return strings.Join(names, ","), nil
 }
@@ -190,13 +179,7 @@ func orderName[T any](key string) (string, error) {
 // Order is how records are sorted.  It may be shared.
 type Order struct {
 	object
-	unique bool
-	bytes  uint64
-}
-
-func newOrder(bytes, from uint64, ctx *Context) (*Order, error) {
-	o := &Order{bytes: bytes}
-	return opened(o, o.open(from, &ctx.object))
+	bytes uint64
 }
 
 // NewOrder sorts by fields: "Field,-Other" (- descends; a number is called "."), or "": all of them.
@@ -205,15 +188,14 @@ func NewOrder[T any](ctx *Context, key string) (*Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOrder(sizeOf[T](), raw.Em_order_parse(ctx.id, sizeOf[T](), text(name)), ctx)
+	return open(&Order{bytes: sizeOf[T]()}, raw.Em_order_parse(ctx, sizeOf[T](), name))
 }
 
-func functionOrder[T any](ctx *Context, how func(uint64, []byte) uint64, fn any) (*Order, error) {
+func functionOrder[T any](ctx *Context, how func(handle, Options) *raw.Result, fn any) (*Order, error) {
 	if _, err := orderName[T](""); err != nil {
 		return nil, err
 	}
-	opts := fmt.Appendf(nil, "record_size\x00%d\x00fn\x00%d\x00", sizeOf[T](), raw.Keep(fn))
-	return newOrder(sizeOf[T](), how(ctx.id, opts), ctx)
+	return open(&Order{bytes: sizeOf[T]()}, how(ctx, Options{"record_size": sizeOf[T](), "fn": fn}))
 }
 
 // NewOrderKeys sorts by keys that a function computes of many records at a time, which it does not keep.
@@ -232,34 +214,21 @@ func NewOrderCmp[T any](ctx *Context, cmp func(a, b *T) int) (*Order, error) {
 
 // NewTextOrder sorts lines by options of the command: "-t, -k3,3nr".
 func NewTextOrder(ctx *Context, options string) (*Order, error) {
-	r, err := finish(raw.Emb_text_order(ctx.id, text(options)), &ctx.object)
-	if err != nil {
-		return nil, err
-	}
-	o := &Order{}
-	o.hold(r.Number())
-	o.unique = r.Number() != 0
-	return o, nil
+	return open(&Order{}, raw.Emb_order_options(ctx, options))
 }
 
 // Name is what files call it, if it is not a function.
-func (o *Order) Name() string {
-	name := string(raw.Em_order_name(o.id))
-	runtime.KeepAlive(o)
-	return name
-}
+func (o *Order) Name() string { return raw.Em_order_name(o) }
 
 // orderOr is an order of its own for records of a type, if none is given.
 func orderOr[T any](ctx *Context, order *Order) (*Order, error) {
-	if order == nil && sizeOf[T]() == 0 {
+	switch {
+	case order == nil && sizeOf[T]() == 0:
 		return NewTextOrder(ctx, "")
-	}
-	if order == nil {
+	case order == nil:
 		return NewOrder[T](ctx, "")
-	}
-	if order.bytes != sizeOf[T]() {
-		var one T
-		return nil, &Error{Status: ErrInvalid, Text: fmt.Sprintf("the order is of other records than %T", one)}
+	case order.bytes != sizeOf[T]():
+		return nil, invalid("the order is of other records than %v", reflect.TypeFor[T]())
 	}
 	return order, nil
 }

@@ -19,26 +19,21 @@ func NewRuns[T any](ctx *Context, order *Order, combine func(sum *T, records []T
 	if err != nil {
 		return nil, err
 	}
-	fn := uint64(0)
+	var fn any
 	if combine != nil {
 		fn = adding(combine)
 	}
-	r := &Runs[T]{ctx: ctx}
-	return opened(r, r.open(raw.Emb_runs_open(ctx.id, order.id, opts.encode(nil), fn), &ctx.object, &order.object))
+	return open(&Runs[T]{ctx: ctx}, raw.Emb_runs_open(ctx, order, opts, fn))
 }
 
 // Push adds records in any order.
-func (r *Runs[T]) Push(records ...T) error {
-	return only(raw.Em_runs_push(r.id, bytesOf(records)), &r.object)
-}
+func (r *Runs[T]) Push(records ...T) error { return only(raw.Em_runs_push(r, bytesOf(records))) }
 
 // Append adds records of a sorted sequence, which goes on with the next call, and ends with End.
-func (r *Runs[T]) Append(records ...T) error {
-	return only(raw.Em_runs_append(r.id, bytesOf(records)), &r.object)
-}
+func (r *Runs[T]) Append(records ...T) error { return only(raw.Em_runs_append(r, bytesOf(records))) }
 
 // End says that the sorted sequence is over.
-func (r *Runs[T]) End() error { return only(raw.Em_runs_end(r.id), &r.object) }
+func (r *Runs[T]) End() error { return only(raw.Em_runs_end(r)) }
 
 // What Feed and Sink are told.
 const (
@@ -47,20 +42,18 @@ const (
 )
 
 // Feed adds all records of a stream, which stays the caller's, at its end.
-func (r *Runs[T]) Feed(s *Stream[T], flags uint) error {
-	return only(raw.Emb_runs_feed(r.id, s.id, flags), &r.object, &s.object)
-}
+func (r *Runs[T]) Feed(s *Stream[T], flags uint) error { return only(raw.Emb_runs_feed(r, s, flags)) }
 
 // Sink pushes or, with RunsSorted, appends, and finishes the runs when it is finished.
 func (r *Runs[T]) Sink(flags uint) (*Sink[T], error) {
-	return newSink[T](raw.Em_sink_runs(r.id, flags), &r.object)
+	return open(&Sink[T]{}, raw.Em_sink_runs(r, flags))
 }
 
 // Finish says that there are no more records.
-func (r *Runs[T]) Finish() error { return only(raw.Em_runs_finish(r.id), &r.object) }
+func (r *Runs[T]) Finish() error { return only(raw.Em_runs_finish(r)) }
 
 // Clear forgets all records, and begins anew, also after a failure.
-func (r *Runs[T]) Clear() error { return only(raw.Em_runs_clear(r.id), &r.object) }
+func (r *Runs[T]) Clear() error { return only(raw.Em_runs_clear(r)) }
 
 // Part is what to merge: records that are at least From and less than To, without the first Skip, at most Take of them;
 // what is not set is no bound.  Memory is bytes for it, or as many as was planned.
@@ -74,9 +67,9 @@ func (r *Runs[T]) Merge(part Part[T]) (*Stream[T], error) {
 	if part.Take == 0 {
 		part.Take = Unknown
 	}
-	return newStream[T](r.ctx, raw.Emb_runs_merge(r.id, keyBytes(part.From), keyBytes(part.To), part.Skip,
-		part.Take, part.Memory), &r.object)
+	return newStream[T](r.ctx,
+		raw.Emb_runs_merge(r, keyBytes(part.From), keyBytes(part.To), part.Skip, part.Take, part.Memory))
 }
 
 // Info is what is told of them.
-func (r *Runs[T]) Info() (Stats, error) { return stats(raw.Em_runs_info_get(r.id), &r.object) }
+func (r *Runs[T]) Info() (Stats, error) { return stats(raw.Em_runs_info_get(r)) }

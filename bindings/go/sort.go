@@ -14,14 +14,6 @@ const chunk = 1 << 20
 // Flags of sorts: Options{"flags": SortUnique}.
 const SortUnique = uint(raw.EM_SORT_UNIQUE) // Of equal records the first.
 
-// options of a sort by an order.
-func (o *Order) options(opts Options) []byte {
-	if o.unique {
-		return opts.encode(Options{"flags": uint64(SortUnique)})
-	}
-	return opts.encode(nil)
-}
-
 // Sorter sorts records, or lines: Push, then Read or All.
 type Sorter[T any] struct {
 	object
@@ -35,8 +27,7 @@ func NewSorter[T any](ctx *Context, order *Order, opts Options) (*Sorter[T], err
 	if err != nil {
 		return nil, err
 	}
-	s := &Sorter[T]{ctx: ctx}
-	return opened(s, s.open(raw.Em_sorter_open(ctx.id, order.id, order.options(opts)), &ctx.object, &order.object))
+	return open(&Sorter[T]{ctx: ctx}, raw.Em_sorter_open(ctx, order, opts))
 }
 
 // Lines sorts records of any length.
@@ -49,17 +40,15 @@ func NewLines(ctx *Context, order *Order, opts Options) (*Lines, error) {
 
 // Push adds records; lines without their newlines.
 func (s *Sorter[T]) Push(records ...T) error {
-	return pushed(&s.object, records, raw.Em_sorter_push, raw.Em_sorter_push_batch)
+	return pushed(s, records, raw.Em_sorter_push, raw.Em_sorter_push_batch)
 }
 
 // PushFile adds the records of a file.
-func (s *Sorter[T]) PushFile(path string) error {
-	return only(raw.Em_sorter_push_file(s.id, text(path)), &s.object)
-}
+func (s *Sorter[T]) PushFile(path string) error { return only(raw.Em_sorter_push_file(s, path)) }
 
 // Finish ends the input.
 func (s *Sorter[T]) Finish() error {
-	err := only(raw.Em_sorter_finish(s.id), &s.object)
+	err := only(raw.Em_sorter_finish(s))
 	s.finished = s.finished || err == nil
 	return err
 }
@@ -74,7 +63,7 @@ func (s *Sorter[T]) end() error {
 // Next fills a slice with the next records, after Finish: how many there were; 0 and io.EOF behind the last.  Not of
 // lines.
 func (s *Sorter[T]) Next(room []T) (int, error) {
-	n, err := number(raw.Emb_read(s.id, bytesOf(room)), &s.object)
+	n, err := number(raw.Emb_read(s, bytesOf(room)))
 	return int(n), eof(err)
 }
 
@@ -94,7 +83,7 @@ func (s *Sorter[T]) All() iter.Seq[T] {
 			return nil, err
 		}
 		if sizeOf[T]() == 0 {
-			return batch[T](raw.Em_sorter_next(s.id), &s.object)
+			return batch[T](raw.Em_sorter_next(s))
 		}
 		if room == nil {
 			room = make([]T, max(chunk/sizeOf[T](), 1))
@@ -109,20 +98,20 @@ func (s *Sorter[T]) WriteFile(path string) error {
 	if err := s.end(); err != nil {
 		return err
 	}
-	return only(raw.Em_sorter_pull_file(s.id, text(path)), &s.object)
+	return only(raw.Em_sorter_pull_file(s, path))
 }
 
 // Clear begins anew, also after a failure.
 func (s *Sorter[T]) Clear() error {
 	s.finished, s.err = false, nil
-	return only(raw.Em_sorter_clear(s.id), &s.object)
+	return only(raw.Em_sorter_clear(s))
 }
 
 // Pushed is how many records were pushed.
-func (s *Sorter[T]) Pushed() uint64 { return s.size(raw.Em_sorter_pushed) }
+func (s *Sorter[T]) Pushed() uint64 { return raw.Em_sorter_pushed(s) }
 
 // Stats of the sort, with those of its phases.
-func (s *Sorter[T]) Stats() (Stats, error) { return stats(raw.Em_sorter_stats_get(s.id), &s.object) }
+func (s *Sorter[T]) Stats() (Stats, error) { return stats(raw.Em_sorter_stats_get(s)) }
 
 // Sort sorts a slice in place, in the memory that opts["memory"] says beside it.
 func Sort[T any](ctx *Context, records []T, order *Order, opts Options) error {
@@ -152,26 +141,24 @@ func NewTop[T any](ctx *Context, order *Order, from, k uint64, opts Options) (*T
 	if err != nil {
 		return nil, err
 	}
-	t := &Top[T]{}
-	return opened(t, t.open(raw.Em_top_open(ctx.id, order.id, from, k, order.options(opts)), &ctx.object,
-		&order.object))
+	return open(&Top[T]{}, raw.Em_top_open(ctx, order, from, k, opts))
 }
 
 // Push adds records; lines without their newlines.
 func (t *Top[T]) Push(records ...T) error {
-	return pushed(&t.object, records, raw.Em_top_push, raw.Em_top_push_batch)
+	return pushed(t, records, raw.Em_top_push, raw.Em_top_push_batch)
 }
 
 // All ends the input and iterates over the result; Err tells whether that failed.
 func (t *Top[T]) All() iter.Seq[T] {
 	return each(&t.object, func() ([]T, error) {
 		if !t.finished {
-			if err := only(raw.Em_top_finish(t.id), &t.object); err != nil {
+			if err := only(raw.Em_top_finish(t)); err != nil {
 				return nil, err
 			}
 			t.finished = true
 		}
-		return batch[T](raw.Em_top_next(t.id), &t.object)
+		return batch[T](raw.Em_top_next(t))
 	})
 }
 
@@ -179,43 +166,36 @@ func (t *Top[T]) All() iter.Seq[T] {
 
 // SortFile sorts files into one.
 func SortFile(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
-	return stats(raw.Em_sort_files(ctx.id, order.id, texts(inputs), text(output), order.options(opts)), &ctx.object,
-		&order.object)
+	return stats(raw.Em_sort_files(ctx, order, inputs, output, opts))
 }
 
 // MergeFiles merges files that are sorted.
 func MergeFiles(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
-	return stats(raw.Em_merge_files(ctx.id, order.id, texts(inputs), text(output), order.options(opts)),
-		&ctx.object, &order.object)
+	return stats(raw.Em_merge_files(ctx, order, inputs, output, opts))
 }
 
 // UniqueFile writes the first of equal records; opts are the fields of em_unique_opts.
 func UniqueFile(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
-	return stats(raw.Em_unique_files(ctx.id, order.id, texts(inputs), text(output), opts.encode(nil)), &ctx.object,
-		&order.object)
+	return stats(raw.Em_unique_files(ctx, order, inputs, output, opts))
 }
 
 // TopFile writes the records of ranks from, ..., from + k - 1.
 func TopFile(ctx *Context, order *Order, inputs []string, from, k uint64, output string, opts Options) (Stats, error) {
-	return stats(raw.Em_top_files(ctx.id, order.id, texts(inputs), from, k, text(output), order.options(opts)),
-		&ctx.object, &order.object)
+	return stats(raw.Em_top_files(ctx, order, inputs, from, k, output, opts))
 }
 
 // ShuffleFile writes records in random order: of one size, or lines (0); opts are the fields of em_shuffle_opts.
 func ShuffleFile(ctx *Context, recordBytes uint64, inputs []string, output string, opts Options) (Stats, error) {
-	return stats(raw.Em_shuffle_files(ctx.id, recordBytes, texts(inputs), text(output), opts.encode(nil)),
-		&ctx.object)
+	return stats(raw.Em_shuffle_files(ctx, recordBytes, inputs, output, opts))
 }
 
 // CheckFile looks whether a file is sorted, and gives the first record that is not in its place, or nil; opts are the
 // fields of em_check_opts.
 func CheckFile(ctx *Context, order *Order, path string, opts Options) (found Stats, first []byte, err error) {
-	id := raw.Keep(raw.Disorder(func(_ uint64, record []byte) {
+	found, err = stats(raw.Em_check_file(ctx, order, path, opts, raw.Disorder(func(_ uint64, record []byte) {
 		if first == nil {
 			first = record
 		}
-	}))
-	found, err = stats(raw.Em_check_file(ctx.id, order.id, text(path), opts.encode(nil), id), &ctx.object,
-		&order.object)
+	})))
 	return found, first, err
 }

@@ -3,11 +3,8 @@
 package extmem
 
 import (
-	"fmt"
 	"io"
 	"iter"
-	"strconv"
-	"strings"
 
 	"extmem/internal/raw"
 )
@@ -26,19 +23,22 @@ type Stream[T any] struct {
 	ctx *Context
 }
 
-func newStream[T any](ctx *Context, from uint64, uses ...*object) (*Stream[T], error) {
-	s := &Stream[T]{ctx: ctx}
-	err := s.open(from, append(uses, &ctx.object)...)
+func newStream[T any](ctx *Context, r *raw.Result) (*Stream[T], error) {
+	s, err := open(&Stream[T]{ctx: ctx}, r)
 	if err == nil {
 		err = valid[T]()
 	}
-	// 0: another goroutine is inside.
-	if bytes := s.size(raw.Em_stream_record_bytes); err == nil && bytes != 0 && bytes != sizeOf[T]() {
-		err = &Error{Status: ErrInvalid,
-			Text: fmt.Sprintf("records have %d bytes, and no %T has", bytes, *new(T))}
+	if err != nil {
+		return nil, err
 	}
-	return opened(s, err)
+	// 0: another goroutine is inside.
+	if bytes := raw.Em_stream_record_bytes(s); bytes != 0 && bytes != sizeOf[T]() {
+		return nil, invalid("records have %d bytes, and no %T has", bytes, *new(T))
+	}
+	return s, nil
 }
+
+func (s *Stream[T]) made(r *raw.Result) (*Stream[T], error) { return newStream[T](s.ctx, r) }
 
 // StreamOf has batches that a function returns; nil, or io.EOF, says that there are no more.
 func StreamOf[T any](ctx *Context, next func() ([]T, error)) (*Stream[T], error) {
@@ -53,7 +53,7 @@ func source[T any](ctx *Context, next func() ([]T, error), stop func()) (*Stream
 		}
 		return bytesOf(some), some != nil, err
 	}}
-	return newStream[T](ctx, raw.Emb_stream_source(ctx.id, sizeOf[T](), Unknown, raw.Keep(ask)))
+	return newStream[T](ctx, raw.Emb_stream_source(ctx, sizeOf[T](), Unknown, ask))
 }
 
 // StreamSeq has the records of an iterator: also what a function makes of any number of others, such as those of
@@ -108,33 +108,34 @@ func StreamSeq[T any](ctx *Context, all iter.Seq[T]) (*Stream[T], error) {
 
 // StreamLines has the lines of files; format is nil, or the fields of em_format.
 func StreamLines(ctx *Context, format Options, paths ...string) (*Stream[string], error) {
-	return newStream[string](ctx, raw.Em_stream_lines(ctx.id, texts(paths), format.encode(nil)))
+	return newStream[string](ctx, raw.Em_stream_lines(ctx, paths, format))
 }
 
 // StreamFiles has the records of files, one after the other.
 func StreamFiles[T any](ctx *Context, paths ...string) (*Stream[T], error) {
-	return newStream[T](ctx, raw.Em_stream_file(ctx.id, sizeOf[T](), texts(paths)))
+	return newStream[T](ctx, raw.Em_stream_file(ctx, sizeOf[T](), paths))
 }
 
 func ask[T, U any](s *Stream[T], what int, fn func(records []T) ([]byte, bool, error)) (*Stream[U], error) {
-	id := raw.Keep(raw.Asked{Ask: func(a, ends []byte) ([]byte, bool, error) { return fn(seen[T](a, ends)) }})
-	return newStream[U](s.ctx, raw.Emb_stream_node(s.id, uint(what), sizeOf[U](), id), &s.object)
+	asked := raw.Asked{Ask: func(a, ends []byte) ([]byte, bool, error) { return fn(seen[T](a, ends)) }}
+	return newStream[U](s.ctx, raw.Emb_stream_node(s, uint(what), sizeOf[U](), asked))
+}
+
+func making[T, U any](s *Stream[T], what int, fn func(records []T) ([]U, error)) (*Stream[U], error) {
+	return ask[T, U](s, what, func(records []T) ([]byte, bool, error) {
+		made, err := fn(records)
+		return bytesOf(made), true, err
+	})
 }
 
 // MapStream has as many records as a function returns for those of a batch.
 func MapStream[T, U any](s *Stream[T], fn func(records []T) ([]U, error)) (*Stream[U], error) {
-	return ask[T, U](s, raw.EMB_MAP, func(records []T) ([]byte, bool, error) {
-		made, err := fn(records)
-		return bytesOf(made), true, err
-	})
+	return making(s, raw.EMB_MAP, fn)
 }
 
 // FlatMapStream has any number of records that a function returns for those of a batch.
 func FlatMapStream[T, U any](s *Stream[T], fn func(records []T) ([]U, error)) (*Stream[U], error) {
-	return ask[T, U](s, raw.EMB_FLAT_MAP, func(records []T) ([]byte, bool, error) {
-		made, err := fn(records)
-		return bytesOf(made), true, err
-	})
+	return making(s, raw.EMB_FLAT_MAP, fn)
 }
 
 // Filter has the records for which a function is true.
@@ -156,64 +157,60 @@ func (s *Stream[T]) Inspect(fn func(records []T) error) (*Stream[T], error) {
 }
 
 // adding is a function that adds records to the first of them.
-func adding[T any](fn func(sum *T, records []T) error) uint64 {
-	return raw.Keep(raw.Asked{Ask: func(a, b []byte) ([]byte, bool, error) {
+func adding[T any](fn func(sum *T, records []T) error) raw.Asked {
+	return raw.Asked{Ask: func(a, b []byte) ([]byte, bool, error) {
 		sum := recordOf[T](a)
 		err := fn(&sum, seen[T](b, nil))
 		return bytesOfOne(&sum), true, err
-	}})
+	}}
 }
 
 // Reduce has one record for neighbours that are equal in an order: the first, to which a function adds others.
 func (s *Stream[T]) Reduce(order *Order, fn func(sum *T, records []T) error) (*Stream[T], error) {
-	return newStream[T](s.ctx, raw.Emb_stream_reduce(s.id, order.id, adding(fn)), &s.object, &order.object)
+	return s.made(raw.Emb_stream_reduce(s, order, adding(fn)))
 }
 
 // Sort has the records in order, with the fields of em_sort_opts.
 func (s *Stream[T]) Sort(order *Order, opts Options) (*Stream[T], error) {
-	return newStream[T](s.ctx, raw.Em_stream_sort(s.id, order.id, order.options(opts)), &s.object, &order.object)
+	return s.made(raw.Em_stream_sort(s, order, opts))
 }
 
 // SortReduce is Sort and Reduce, which adds before anything is written: sums must not depend on what was added first,
 // nor change how records are sorted.
 func (s *Stream[T]) SortReduce(order *Order, opts Options, fn func(sum *T, records []T) error) (*Stream[T], error) {
-	return newStream[T](s.ctx, raw.Emb_stream_sort_reduce(s.id, order.id, opts.encode(nil), adding(fn)), &s.object,
-		&order.object)
+	return s.made(raw.Emb_stream_sort_reduce(s, order, opts, adding(fn)))
 }
 
 // Unique has of neighbours that are equal the first.
 func (s *Stream[T]) Unique(order *Order) (*Stream[T], error) {
-	return newStream[T](s.ctx, raw.Em_stream_unique(s.id, order.id, 0), &s.object, &order.object)
+	return s.made(raw.Em_stream_unique(s, order, 0))
 }
 
 // UniqueCounted is Unique with how many they were, a uint64, behind each.
 func UniqueCounted[T, U any](s *Stream[T], order *Order) (*Stream[U], error) {
-	return newStream[U](s.ctx, raw.Em_stream_unique(s.id, order.id, raw.EM_UNIQUE_COUNT), &s.object, &order.object)
+	return newStream[U](s.ctx, raw.Em_stream_unique(s, order, raw.EM_UNIQUE_COUNT))
 }
 
-func (s *Stream[T]) with(others []*Stream[T]) ([]byte, []*object) {
-	ids, objects := []uint64{s.id}, []*object{&s.object}
+func handles[H handle](first []handle, others []H) []handle {
 	for _, one := range others {
-		ids, objects = append(ids, one.id), append(objects, &one.object)
+		first = append(first, one)
 	}
-	return bytesOf(ids), objects
+	return first
 }
 
 // Concat has others behind it.
 func (s *Stream[T]) Concat(others ...*Stream[T]) (*Stream[T], error) {
-	ids, objects := s.with(others)
-	return newStream[T](s.ctx, raw.Em_stream_concat(ids), objects...)
+	return s.made(raw.Em_stream_concat(handles([]handle{s}, others)))
 }
 
 // Merge makes one of it and others, all sorted.
 func (s *Stream[T]) Merge(order *Order, others ...*Stream[T]) (*Stream[T], error) {
-	ids, objects := s.with(others)
-	return newStream[T](s.ctx, raw.Em_stream_merge(ids, order.id), append(objects, &order.object)...)
+	return s.made(raw.Em_stream_merge(handles([]handle{s}, others), order))
 }
 
 // ZipStreams has records of two streams side by side.
 func ZipStreams[A, B, C any](a *Stream[A], b *Stream[B]) (*Stream[C], error) {
-	return newStream[C](a.ctx, raw.Em_stream_zip(bytesOf([]uint64{a.id, b.id})), &a.object, &b.object)
+	return newStream[C](a.ctx, raw.Em_stream_zip([]handle{a, b}))
 }
 
 // What Set has of two sorted streams, and JoinStreams of two that are sorted by keys.
@@ -231,8 +228,7 @@ var (
 
 // Set is a set operation on two sorted streams.
 func (s *Stream[T]) Set(operation uint, other *Stream[T], order *Order) (*Stream[T], error) {
-	return newStream[T](s.ctx, raw.Em_stream_set(s.id, other.id, order.id, operation), &s.object, &other.object,
-		&order.object)
+	return s.made(raw.Em_stream_set(s, other, order, operation))
 }
 
 // side is a copy of a record of a join, or nil.
@@ -256,12 +252,11 @@ func JoinStreams[A, B, C any](kind uint, a *Stream[A], b *Stream[B], left, right
 	if err != nil {
 		return nil, err
 	}
-	id := raw.Keep(raw.Asked{Ask: func(x, y []byte) ([]byte, bool, error) {
+	asked := raw.Asked{Ask: func(x, y []byte) ([]byte, bool, error) {
 		made, err := fn(side[A](x), side[B](y))
 		return bytesOfOne(&made), true, err
-	}})
-	return newStream[C](a.ctx, raw.Emb_stream_join(a.id, b.id, kind, text(leftKeys), text(rightKeys),
-		sizeOf[C](), 0, id), &a.object, &b.object)
+	}}
+	return newStream[C](a.ctx, raw.Emb_stream_join(a, b, kind, leftKeys, rightKeys, sizeOf[C](), 0, asked))
 }
 
 // Progress is the stream, of whose graph a function is told how far that got, as Graph says, until it returns true,
@@ -272,13 +267,11 @@ func (s *Stream[T]) Progress(fn func(phase uint, done, total uint64) (stop bool)
 
 // Slice leaves out the first records, and has so many of the others; Unknown: all.
 func (s *Stream[T]) Slice(skip, take uint64) (*Stream[T], error) {
-	return newStream[T](s.ctx, raw.Em_stream_slice(s.id, skip, take), &s.object)
+	return s.made(raw.Em_stream_slice(s, skip, take))
 }
 
 // Reverse has the records from the last to the first.
-func (s *Stream[T]) Reverse() (*Stream[T], error) {
-	return newStream[T](s.ctx, raw.Em_stream_reverse(s.id, 0), &s.object)
-}
+func (s *Stream[T]) Reverse() (*Stream[T], error) { return s.made(raw.Em_stream_reverse(s, 0)) }
 
 // PrefixSum makes of a field, a number of 64 bits, its sum with those of all records before.
 func (s *Stream[T]) PrefixSum(field string) (*Stream[T], error) {
@@ -286,79 +279,63 @@ func (s *Stream[T]) PrefixSum(field string) (*Stream[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	key, at, _ := strings.Cut(name, "@")
-	kind := map[string]int{"u64": raw.EM_KEY_U64, "i64": raw.EM_KEY_I64, "f64": raw.EM_KEY_F64}[key[:min(3, len(key))]]
-	offset, _ := strconv.ParseUint(at, 10, 64)
-	return newStream[T](s.ctx, raw.Em_stream_prefix_sum(s.id, offset, kind), &s.object)
+	return s.made(raw.Emb_stream_sums(s, name))
 }
 
 // WindowStream has each window of so many neighbours as one record, a step after the one before.
 func WindowStream[T, U any](s *Stream[T], records, step uint64) (*Stream[U], error) {
-	return newStream[U](s.ctx, raw.Emb_stream_window(s.id, records, step), &s.object)
+	return newStream[U](s.ctx, raw.Emb_stream_window(s, records, step))
 }
 
 // Tee makes two streams of all records; spill: what one has read and the other has not may go to scratch.
 func (s *Stream[T]) Tee(spill bool) (a, b *Stream[T], err error) {
-	how := 0
-	if spill {
-		how = 1
+	r := raw.Emb_stream_tee(s, spill, 0)
+	if a, err = s.made(r); err == nil {
+		b, err = s.made(r)
 	}
-	r, err := finish(raw.Emb_stream_tee(s.id, how, 0), &s.object)
-	if err != nil {
-		return nil, nil, err
-	}
-	a, b = &Stream[T]{ctx: s.ctx}, &Stream[T]{ctx: s.ctx}
-	a.hold(r.Number())
-	b.hold(r.Number())
-	return a, b, nil
+	return a, b, err
 }
 
 // Batch has it work on, and lend, so many records at a time.
-func (s *Stream[T]) Batch(records uint64) error {
-	return only(raw.Em_stream_batch(s.id, records), &s.object)
-}
+func (s *Stream[T]) Batch(records uint64) error { return only(raw.Em_stream_batch(s, records)) }
 
 // Next returns the next records, or io.EOF.
-func (s *Stream[T]) Next() ([]T, error) {
-	return batch[T](raw.Em_stream_next(s.id), &s.object)
-}
+func (s *Stream[T]) Next() ([]T, error) { return batch[T](raw.Em_stream_next(s)) }
 
 // All iterates over the rest of the records; Err tells whether that failed.
 func (s *Stream[T]) All() iter.Seq[T] { return each(&s.object, s.Next) }
 
 // Count is how many records were not returned yet, or Unknown.
-func (s *Stream[T]) Count() uint64 { return s.size(raw.Em_stream_count) }
+func (s *Stream[T]) Count() uint64 { return raw.Em_stream_count(s) }
 
 // SortStats are those of the sort that it is.
-func (s *Stream[T]) SortStats() (Stats, error) {
-	return stats(raw.Em_stream_sort_stats_get(s.id), &s.object)
-}
+func (s *Stream[T]) SortStats() (Stats, error) { return stats(raw.Em_stream_sort_stats_get(s)) }
 
 // Runs are what is told of those of SortReduce, Graph what a graph takes of the memory, and how far it got.
-func (s *Stream[T]) Runs() (Stats, error) { return stats(raw.Em_stream_runs_info_get(s.id), &s.object) }
-func (s *Stream[T]) Graph() (Stats, error) {
-	return stats(raw.Em_stream_graph_info_get(s.id), &s.object)
+func (s *Stream[T]) Runs() (Stats, error)  { return stats(raw.Em_stream_runs_info_get(s)) }
+func (s *Stream[T]) Graph() (Stats, error) { return stats(raw.Em_stream_graph_info_get(s)) }
+
+type drain interface {
+	handle
+	sink() toSink
 }
 
 // To pushes all to a container, or to a sorter or Sink, which may be given more: how many there were.
-func (s *Stream[T]) To(sink interface{ sink() (*object, sinkFunc) }) (uint64, error) {
-	o, to := sink.sink()
-	return number(to(s.id, o.id), &s.object, o)
-}
+func (s *Stream[T]) To(sink drain) (uint64, error) { return number(sink.sink()(s, sink)) }
 
-type sinkFunc = func(stream, sink uint64) uint64
+type toSink = func(stream, sink handle) *raw.Result
 
-func (c *Sorter[T]) sink() (*object, sinkFunc)        { return &c.object, raw.Emb_stream_to_sorter }
-func (c *Sink[T]) sink() (*object, sinkFunc)          { return &c.object, raw.Em_stream_pump }
-func (c *Stack[T]) sink() (*object, sinkFunc)         { return &c.object, raw.Emb_stream_to_stack }
-func (c *Queue[T]) sink() (*object, sinkFunc)         { return &c.object, raw.Emb_stream_to_queue }
-func (c *Deque[T]) sink() (*object, sinkFunc)         { return &c.object, raw.Emb_stream_to_deque }
-func (c *PriorityQueue[T]) sink() (*object, sinkFunc) { return &c.object, raw.Emb_stream_to_pq }
-func (c *BTree[K, V]) sink() (*object, sinkFunc)      { return &c.object, raw.Emb_stream_to_btree }
+func (c *Sorter[T]) sink() toSink        { return raw.Emb_stream_to_sorter }
+func (c *Sink[T]) sink() toSink          { return raw.Em_stream_pump }
+func (c *Stack[T]) sink() toSink         { return raw.Emb_stream_to_stack }
+func (c *Queue[T]) sink() toSink         { return raw.Emb_stream_to_queue }
+func (c *Deque[T]) sink() toSink         { return raw.Emb_stream_to_deque }
+func (c *PriorityQueue[T]) sink() toSink { return raw.Emb_stream_to_pq }
+func (c *BTree[K, V]) sink() toSink      { return raw.Emb_stream_to_btree }
 
 // ToVector writes a vector from a position on: the position behind the last record.
 func (s *Stream[T]) ToVector(v *Vector[T], from uint64) (uint64, error) {
-	return number(raw.Emb_stream_to_vector(s.id, v.id, from), &s.object, &v.object)
+	return number(raw.Emb_stream_to_vector(s, v, from))
 }
 
 // ToFile writes a file, which appears when it is whole: how many records there were.
@@ -366,89 +343,78 @@ func (s *Stream[T]) ToFile(path string) (uint64, error) {
 	if sizeOf[T]() == 0 {
 		return s.ToLines(path, nil)
 	}
-	return number(raw.Emb_stream_to_file(s.id, s.ctx.id, text(path)), &s.object, &s.ctx.object)
+	return number(raw.Emb_stream_to_file(s, s.ctx, path))
 }
 
 // ToLines writes a file of lines; format is nil, or the fields of em_format.
 func (s *Stream[T]) ToLines(path string, format Options) (uint64, error) {
-	return number(raw.Emb_stream_to_lines(s.id, s.ctx.id, text(path), format.encode(nil)), &s.object, &s.ctx.object)
+	return number(raw.Emb_stream_to_lines(s, s.ctx, path, format))
 }
 
 // Split leaves records for which a function says 0, and sends others to sinks: k to the k-th.  Sinks are finished by
 // the caller, when the stream is at its end.
 func (s *Stream[T]) Split(fn func(record *T) uint32, sinks ...*Sink[T]) (*Stream[T], error) {
-	ids, objects := []uint64{}, []*object{&s.object}
-	for _, k := range sinks {
-		ids, objects = append(ids, k.id), append(objects, &k.object)
-	}
-	id := raw.Keep(raw.Asked{Ask: func(a, _ []byte) ([]byte, bool, error) {
+	asked := raw.Asked{Ask: func(a, _ []byte) ([]byte, bool, error) {
 		records := seen[T](a, nil)
 		to := make([]uint32, len(records))
 		for i := range records {
 			to[i] = fn(&records[i])
 		}
 		return bytesOf(to), true, nil
-	}})
-	return newStream[T](s.ctx, raw.Emb_stream_split(s.id, bytesOf(ids), id), objects...)
+	}}
+	return s.made(raw.Emb_stream_split(s, handles(nil, sinks), asked))
 }
 
 // Sink is what records are pushed to, wherever they go: Push, Finish, Close.
 type Sink[T any] struct{ object }
-
-func newSink[T any](from uint64, uses ...*object) (*Sink[T], error) {
-	k := &Sink[T]{}
-	return opened(k, k.open(from, uses...))
-}
 
 // SinkFunc hands records to a function, and nil when it is finished.
 func SinkFunc[T any](ctx *Context, fn func(records []T) error) (*Sink[T], error) {
 	if _, err := orderName[T](""); err != nil {
 		return nil, err
 	}
-	id := raw.Keep(raw.Asked{Ask: func(a, _ []byte) ([]byte, bool, error) {
+	asked := raw.Asked{Ask: func(a, _ []byte) ([]byte, bool, error) {
 		if a == nil {
 			return nil, false, fn(nil)
 		}
 		return nil, false, fn(seen[T](a, nil))
-	}})
-	return newSink[T](raw.Emb_sink_function(ctx.id, sizeOf[T](), id), &ctx.object)
+	}}
+	return open(&Sink[T]{}, raw.Emb_sink_function(ctx, sizeOf[T](), asked))
 }
 
 // SinkFile writes a file, which appears when it is finished; of lines as format says: nil, or the fields of em_format.
 func SinkFile[T any](ctx *Context, path string, format Options) (*Sink[T], error) {
 	if sizeOf[T]() == 0 {
-		return newSink[T](raw.Em_sink_lines(ctx.id, text(path), format.encode(nil)), &ctx.object)
+		return open(&Sink[T]{}, raw.Em_sink_lines(ctx, path, format))
 	}
-	return newSink[T](raw.Em_sink_file(ctx.id, sizeOf[T](), text(path)), &ctx.object)
+	return open(&Sink[T]{}, raw.Em_sink_file(ctx, sizeOf[T](), path))
 }
 
 // SinkNowhere counts records, and forgets them.
 func SinkNowhere[T any](ctx *Context) (*Sink[T], error) {
-	return newSink[T](raw.Em_sink_discard(ctx.id, sizeOf[T]()), &ctx.object)
+	return open(&Sink[T]{}, raw.Em_sink_discard(ctx, sizeOf[T]()))
 }
 
 // Push adds records; lines without their newlines.
 func (k *Sink[T]) Push(records ...T) error {
-	return pushed(&k.object, records, raw.Em_sink_push, raw.Emb_sink_push_lines)
+	return pushed(k, records, raw.Em_sink_push, raw.Emb_sink_push_lines)
 }
 
 // Finish has all of them where they belong.
-func (k *Sink[T]) Finish() error { return only(raw.Em_sink_finish(k.id), &k.object) }
+func (k *Sink[T]) Finish() error { return only(raw.Em_sink_finish(k)) }
 
 // Count is how many it took.
-func (k *Sink[T]) Count() uint64 { return k.size(raw.Em_sink_count) }
+func (k *Sink[T]) Count() uint64 { return raw.Em_sink_count(k) }
 
 // Stream has what the sorter is going to lend, also if it is finished later, before the first pull: all, or what is
 // behind the batch that was read from last.
-func (s *Sorter[T]) Stream() (*Stream[T], error) {
-	return newStream[T](s.ctx, raw.Em_stream_sorter(s.id), &s.object)
-}
+func (s *Sorter[T]) Stream() (*Stream[T], error) { return newStream[T](s.ctx, raw.Em_stream_sorter(s)) }
 
 // Sink pushes, and finishes the sorter when it is finished.
-func (s *Sorter[T]) Sink() (*Sink[T], error) { return newSink[T](raw.Em_sink_sorter(s.id), &s.object) }
+func (s *Sorter[T]) Sink() (*Sink[T], error) { return open(&Sink[T]{}, raw.Em_sink_sorter(s)) }
 
 // StreamTree has the entries of a tree whose keys are at least from and less than to, each a key with its value behind
 // it without a gap; nil: no bound.
 func StreamTree[T, K, V any](t *BTree[K, V], from, to *K) (*Stream[T], error) {
-	return newStream[T](t.ctx, raw.Em_stream_btree(t.id, keyBytes(from), keyBytes(to)), &t.object)
+	return newStream[T](t.ctx, raw.Em_stream_btree(t, keyBytes(from), keyBytes(to)))
 }

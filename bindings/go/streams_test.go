@@ -299,7 +299,10 @@ func TestRuns(t *testing.T) {
 		runtime.GC()
 		time.Sleep(5 * time.Millisecond)
 	}
-	equal(t, raw.Kept(), kept)
+	// Less, if what other tests have left was collected meanwhile.
+	if raw.Kept() > kept {
+		t.Fatal(raw.Kept(), kept)
+	}
 
 	// Two threads are told.
 	shared := must[*Runs[uint64]](t)(NewRuns[uint64](ctx, nil, nil, nil))

@@ -2,19 +2,35 @@
 /*
  * How Go has what flat/typemaps.i asks for.
  *
- * Bytes are slices; a result is memory of C, which up.go turns into values, or 0: success without results.  Functions of
- * the caller's are in a table of up.go: those that it exports return 0, or the number of the panic or error.
+ * Functions of the module take objects, texts, options and functions as they are (internal/raw/down.go), and return a
+ * Result.  Bytes are slices; a result is memory of C, or 0: success without results.  Functions of the caller's are in a
+ * table of up.go: those that it exports return 0, or the number of the panic or error.
  */
 #pragma SWIG nowarn=453
 
+/* An argument of a type of Go, as what C has, ... */
+%define EM_GO(type, as, make, pattern...)
+%typemap(gotype) pattern #type
+%typemap(imtype) pattern #as
+%typemap(goin) pattern { $result = make($input) }
+%enddef
+/* ... which the call is not to outlive. */
+%define EM_GO_ALIVE(type, as, make, pattern...)
+%typemap(gotype) pattern #type
+%typemap(imtype) pattern #as
+%typemap(goin) pattern { $result = make($input); defer alive($input) }
+%enddef
 %define EM_AS_ID(pattern...)
-%typemap(gotype) pattern "uint64"
+EM_GO_ALIVE(Handle, uint64, number, pattern)
+%enddef
+%define EM_AS_OPTIONS(pattern...)
+EM_GO_ALIVE(map[string]any, []byte, encode, pattern)
+%enddef
+%define EM_AS_NUMBER(pattern...)
+EM_GO(any, uint64, keep, pattern)
 %enddef
 %define EM_AS_BYTES(pattern...)
 %typemap(gotype) pattern "[]byte"
-%enddef
-%define EM_AS_NUMBER(pattern...)
-%typemap(gotype) pattern "uint64"
 %enddef
 
 %{
@@ -31,6 +47,14 @@ struct emb_view {
 %}
 
 %include "flat/typemaps.i"
+
+EM_GO_ALIVE([]Handle, []byte, numbers, (em_stream *const *EM_INPUTS, uint32_t EM_N))
+EM_GO_ALIVE([]Handle, []byte, numbers, (em_sink *const *EM_SINKS, uint32_t EM_N))
+EM_GO(string, []byte, text, const char *)
+EM_GO(string, []byte, text, const char *EM_PATH)
+EM_GO([]string, []byte, texts, (const char *const *EM_PATHS, uint32_t EM_N))
+EM_GO(bool, int, truth, int durable)
+EM_GO(bool, int, truth, int spill)
 
 %{
 extern void embGoRelease(unsigned long long id);
@@ -186,24 +210,11 @@ void emb_go_free(void *p)
 {
 	free(p);
 }
-
-int emb_go_close(unsigned long long id, int collected)
-{
-	return emb_close(id, collected);
-}
-
-void emb_go_cancel(unsigned long long id)
-{
-	emb_cancel(id);
-}
-
-int emb_go_is_open(unsigned long long id)
-{
-	return emb_is_open(id);
-}
 %}
 
-%typemap(gotype) em_status "uint64"
+%typemap(gotype) em_status "*Result"
+%typemap(imtype) em_status "uint64"
+%typemap(goout) em_status "$result = take($1)"
 %typemap(out) em_status {
 	$result = (long long)(uintptr_t)emb_return(emb_now.refused ? emb_now.refused : $1);
 }
@@ -216,8 +227,14 @@ int emb_go_is_open(unsigned long long id)
 	$result.len = $result.array ? (intgo)strlen($1) : 0;
 	$result.cap = $result.len;
 }
-%typemap(goout) const char * %{
-	$result = copied($1)
-%}
+%typemap(imtype, out="[]byte") const char * "[]byte"
+%typemap(goout) const char * "$result = string($1)"
 /* A constant of this type there cannot be. */
 %ignore EM_VERSION_STRING;
+
+/* What the facade calls beside the library. */
+EM_AS_ID(uint64_t EM_ID)
+EM_GO(bool, int, truth, int collected)
+int emb_close(uint64_t EM_ID, int collected);
+void emb_cancel(uint64_t EM_ID);
+int emb_is_open(uint64_t EM_ID);

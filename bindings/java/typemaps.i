@@ -2,24 +2,37 @@
 /*
  * How Java has what flat/typemaps.i asks for, by JNI.
  *
- * Numbers are long, with all 64 bits.  Bytes are a direct ByteBuffer from its beginning to its capacity, or an array of
+ * Functions of the module Raw take objects, texts, options and functions as they are, and throw.  Below it, in RawJNI,
+ * numbers are long, with all 64 bits.  Bytes are a direct ByteBuffer from its beginning to its capacity, or an array of
  * any primitive type, which is copied, as the library may wait or call Java meanwhile.  A call with a status returns an
  * object: null, a Long, an array of bytes, several of these in an array, Native.END where there is none, or a
- * Throwable, which the facade throws.  So nothing is pending while the library works.
+ * Throwable, which Raw throws.  So nothing is pending while the library works.
  */
 #pragma SWIG nowarn=453
 
+/* An argument: as C has it, as methods of Raw have it, and what makes the one of the other. */
+%define EM_JAVA(in_c, below, type, make, pattern...)
+%typemap(jni) pattern #in_c
+%typemap(jtype) pattern #below
+%typemap(jstype) pattern #type
+%typemap(javain) pattern #make
+%enddef
+/* The same of what is to live until the call is over. */
+%define EM_JAVA_ALIVE(in_c, below, type, make, pattern...)
+EM_JAVA(in_c, below, type, make, pattern)
+%typemap(javain, post="      java.lang.ref.Reference.reachabilityFence($javainput);") pattern #make
+%enddef
 %define EM_AS_ID(pattern...)
-%typemap(jni) pattern "jlong"
-%typemap(jtype) pattern "long"
+EM_JAVA_ALIVE(jlong, long, Handle, $javainput.id, pattern)
 %enddef
 %define EM_AS_BYTES(pattern...)
-%typemap(jni) pattern "jobject"
-%typemap(jtype) pattern "Object"
+EM_JAVA(jobject, Object, Object, $javainput, pattern)
+%enddef
+%define EM_AS_OPTIONS(pattern...)
+EM_JAVA_ALIVE(jobject, Object, Options, Options.encode($javainput), pattern)
 %enddef
 %define EM_AS_NUMBER(pattern...)
-%typemap(jni) pattern "jlong"
-%typemap(jtype) pattern "long"
+EM_JAVA(jlong, long, Object, Native.keep($javainput), pattern)
 %enddef
 
 %{
@@ -44,6 +57,21 @@ static void emb_view_end(JNIEnv *env, struct emb_view *view);
 %}
 
 %include "flat/typemaps.i"
+
+EM_JAVA_ALIVE(jobject, Object, Iterable<? extends Handle>, Native.ids($javainput),
+	      (em_stream *const *EM_INPUTS, uint32_t EM_N))
+EM_JAVA_ALIVE(jobject, Object, Iterable<? extends Handle>, Native.ids($javainput),
+	      (em_sink *const *EM_SINKS, uint32_t EM_N))
+EM_JAVA(jobject, Object, Object, Native.text($javainput), const char *)
+EM_JAVA(jobject, Object, Object, Native.text($javainput), const char *EM_PATH)
+EM_JAVA(jobject, Object, Iterable<?>, Native.texts($javainput), (const char *const *EM_PATHS, uint32_t EM_N))
+EM_JAVA(jlong, long, Native.Ask, Native.keep($javainput), emb_fn *EM_ASKED)
+EM_JAVA(jlong, long, Native.Visit, Native.keep($javainput), (em_vector_visit_fn EM_FN, void *EM_USER))
+EM_JAVA(jlong, long, Native.Visit, Native.keep($javainput), (em_vector_change_fn EM_FN, void *EM_USER))
+EM_JAVA(jlong, long, Native.Visit, Native.keep($javainput), (em_disorder_fn EM_FN, void *EM_USER))
+EM_JAVA(jlong, long, Native.Test, Native.keep($javainput), (em_vector_test_fn EM_FN, void *EM_USER))
+EM_JAVA(jint, int, boolean, $javainput ? 1 : 0, int durable)
+EM_JAVA(jint, int, boolean, $javainput ? 1 : 0, int spill)
 
 %{
 /* What is looked up once, when the library is loaded. */
@@ -459,26 +487,6 @@ static int emb_up_log(uint64_t id, int32_t level, const char *line)
 	(*env)->ExceptionClear(env);
 	return 0;
 }
-
-/* What the facade calls beside the library. */
-
-JNIEXPORT jboolean JNICALL Java_extmem_Native_close(JNIEnv *env, jclass unused, jlong id, jboolean collected)
-{
-	(void)env, (void)unused;
-	return emb_close((uint64_t)id, collected) != 0;
-}
-
-JNIEXPORT void JNICALL Java_extmem_Native_cancel(JNIEnv *env, jclass unused, jlong id)
-{
-	(void)env, (void)unused;
-	emb_cancel((uint64_t)id);
-}
-
-JNIEXPORT jboolean JNICALL Java_extmem_Native_isOpen(JNIEnv *env, jclass unused, jlong id)
-{
-	(void)env, (void)unused;
-	return emb_is_open((uint64_t)id) != 0;
-}
 %}
 
 %pragma(java) moduleclassmodifiers="final class"
@@ -492,23 +500,33 @@ JNIEXPORT jboolean JNICALL Java_extmem_Native_isOpen(JNIEnv *env, jclass unused,
 %pragma(java) constantsmodifiers="interface"
 
 /* A call whose result is a status gives back an object, ... */
-%typemap(jni) em_status "jobject"
-%typemap(jtype) em_status "Object"
+EM_JAVA(jobject, Object, <R> R, $javainput, em_status)
+%typemap(javaout) em_status {
+    return Native.take($jnicall);
+  }
 %typemap(out) em_status {
 	$result = emb_return(jenv, emb_now.refused ? emb_now.refused : $1);
 }
 /* ... and one that only tells something a number or a text, and throws if it is about what is closed. */
-%typemap(jni) uint64_t, unsigned long long, size_t, unsigned long, uint32_t, unsigned int "jlong"
-%typemap(jtype) uint64_t, unsigned long long, size_t, unsigned long, uint32_t, unsigned int "long"
-%typemap(in) uint64_t, unsigned long long, size_t, unsigned long, uint32_t, unsigned int {
+%define EM_NUMBERS(pattern...)
+EM_JAVA(jlong, long, long, $javainput, pattern)
+%typemap(javaout) pattern {
+    return $jnicall;
+  }
+%typemap(in) pattern {
 	$1 = ($1_ltype)$input;
 }
-%typemap(out) uint64_t, unsigned long long, size_t, unsigned long, uint32_t, unsigned int {
+%typemap(out) pattern {
 	$result = emb_failing(jenv) ? 0 : (jlong)$1;
 }
+%enddef
+EM_NUMBERS(uint64_t, unsigned long long, size_t, unsigned long, uint32_t, unsigned int)
 %typemap(out) int, int32_t {
 	$result = emb_failing(jenv) ? 0 : (jint)$1;
 }
+%typemap(javaout) const char * {
+    return Native.string($jnicall);
+  }
 %typemap(out) const char * {
 	$result = emb_failing(jenv) ? NULL : emb_string(jenv, $1);
 }
@@ -516,3 +534,9 @@ JNIEXPORT jboolean JNICALL Java_extmem_Native_isOpen(JNIEnv *env, jclass unused,
 	(void)emb_failing(jenv);
 }
 %ignore EM_VERSION_STRING;
+
+/* What the facade calls beside the library. */
+EM_AS_ID(uint64_t EM_ID)
+int emb_close(uint64_t EM_ID, int collected);
+void emb_cancel(uint64_t EM_ID);
+int emb_is_open(uint64_t EM_ID);

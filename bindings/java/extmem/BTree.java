@@ -20,8 +20,8 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 	private final Order<?> order;
 	private final int bytes;
 
-	private BTree(Type<K> keys, Type<V> values, Order<?> order, Object opened) {
-		super(Native.number(opened, order));
+	private BTree(Type<K> keys, Type<V> values, Order<?> order, long opened) {
+		super(opened);
 		this.keys = keys;
 		this.values = values;
 		this.order = order;
@@ -36,16 +36,14 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 
 	/** Make one, sorted by fields of the keys (see {@link Order#of}), with the fields of em_btree_opts, or null. */
 	public static <K, V> BTree<K, V> create(Context ctx, Type<K> keys, Type<V> values, String key, Options opts) {
-		byte[] encoded = Options.encode(opts);
 		Order<?> order = order(ctx, keys, values, key);
-		return new BTree<>(keys, values, order, RawJNI.em_btree_open(ctx.id, order.id, encoded));
+		return new BTree<>(keys, values, order, Raw.em_btree_open(ctx, order, opts));
 	}
 
 	/** Make one by an order of whole entries as bytes, such as {@link Order#comparing}, which looks at keys alone. */
 	public static <K, V> BTree<K, V> create(Type<K> keys, Type<V> values, Order<byte[]> order, Options opts) {
-		byte[] encoded = Options.copy(opts).set("key_bytes", keys.bytes).encode();
-		BTree<K, V> tree =
-			new BTree<>(keys, values, order, RawJNI.em_btree_open(order.ctx.id, order.id, encoded));
+		Options all = Options.copy(opts).set("key_bytes", keys.bytes);
+		BTree<K, V> tree = new BTree<>(keys, values, order, Raw.em_btree_open(order.ctx, order, all));
 		tree.own = null;
 		return tree;
 	}
@@ -61,9 +59,8 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 	/** Open one that was saved, to be read. */
 	public static <K, V> BTree<K, V> open(
 		Context ctx, Path path, Type<K> keys, Type<V> values, String key, Options opts) {
-		byte[] encoded = Options.encode(opts), text = Native.text(path);
 		Order<?> order = order(ctx, keys, values, key);
-		return new BTree<>(keys, values, order, RawJNI.em_btree_open_file(ctx.id, text, order.id, encoded));
+		return new BTree<>(keys, values, order, Raw.em_btree_open_file(ctx, path, order, opts));
 	}
 
 	private byte[] record(K key, V value) {
@@ -75,8 +72,6 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 		return record;
 	}
 
-	private byte[] key(K key) { return key == null ? null : keys.encode(key); }
-
 	private Map.Entry<K, V> entry(byte[] record) {
 		if (record == null)
 			return null;
@@ -86,43 +81,43 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 		return new AbstractMap.SimpleImmutableEntry<>(key, values == null ? null : values.get(b));
 	}
 
-	private Map.Entry<K, V> entry(Object result) { return entry(Native.bytes(result, this)); }
+	private Map.Entry<K, V> found(Object result) { return entry(Native.bytes(result)); }
 
 	/** How many entries there are. */
-	public long size() { return number(RawJNI.em_btree_size(id)); }
+	public long size() { return Raw.em_btree_size(this); }
 
 	/** Statistics, as JSON. */
-	public String stats() { return Native.json(RawJNI.em_btree_stats_get(id), this, null); }
+	public String stats() { return Native.string(Raw.em_btree_stats_get(this)); }
 
 	/** The value of a key, or null. */
 	public V get(K key) {
-		Map.Entry<K, V> found = entry(RawJNI.em_btree_get(id, keys.encode(key)));
+		Map.Entry<K, V> found = found(Raw.em_btree_get(this, keys.encode(key)));
 		return found == null ? null : found.getValue();
 	}
 
 	/** Is there such a key? */
-	public boolean containsKey(K key) { return entry(RawJNI.em_btree_get(id, keys.encode(key))) != null; }
+	public boolean containsKey(K key) { return found(Raw.em_btree_get(this, keys.encode(key))) != null; }
 
 	/** Add a key, or overwrite its value. */
-	public void put(K key, V value) { Native.take(RawJNI.em_btree_upsert(id, record(key, value)), this); }
+	public void put(K key, V value) { Raw.em_btree_upsert(this, record(key, value)); }
 
 	/** Take out a key: was it there? */
-	public boolean remove(K key) { return entry(RawJNI.em_btree_erase(id, keys.encode(key))) != null; }
+	public boolean remove(K key) { return found(Raw.em_btree_erase(this, keys.encode(key))) != null; }
 
 	/** The first entry, or null. */
-	public Map.Entry<K, V> first() { return entry(RawJNI.em_btree_min(id)); }
+	public Map.Entry<K, V> first() { return found(Raw.em_btree_min(this)); }
 
 	/** The last entry, or null. */
-	public Map.Entry<K, V> last() { return entry(RawJNI.em_btree_max(id)); }
+	public Map.Entry<K, V> last() { return found(Raw.em_btree_max(this)); }
 
 	/** Take out the first entry, or null. */
-	public Map.Entry<K, V> popFirst() { return entry(RawJNI.em_btree_pop_min(id)); }
+	public Map.Entry<K, V> popFirst() { return found(Raw.em_btree_pop_min(this)); }
 
 	/** Take out the last entry, or null. */
-	public Map.Entry<K, V> popLast() { return entry(RawJNI.em_btree_pop_max(id)); }
+	public Map.Entry<K, V> popLast() { return found(Raw.em_btree_pop_max(this)); }
 
 	/** Add or overwrite many entries, whose bytes ({@link #entry(Object, Object)}) stand side by side. */
-	public void putMany(byte[] entries) { Native.take(RawJNI.em_btree_upsert_many(id, entries), this); }
+	public void putMany(byte[] entries) { Raw.em_btree_upsert_many(this, entries); }
 
 	public void putAll(Map<? extends K, ? extends V> entries) {
 		ByteArrayOutputStream all = new ByteArrayOutputStream();
@@ -132,7 +127,7 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 
 	/** The values of many keys, with null where there is no such key. */
 	public List<V> getMany(Collection<? extends K> wanted) {
-		Object[] result = (Object[])Native.take(RawJNI.em_btree_get_many(id, keys.encodeAll(wanted)), this);
+		Object[] result = Raw.em_btree_get_many(this, keys.encodeAll(wanted));
 		// How many were found, their records, and whether there is one.
 		byte[] records = (byte[])result[1], found = (byte[])result[2];
 		List<V> list = new ArrayList<>();
@@ -144,20 +139,18 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 	}
 
 	/** How many keys are at least from and at most to; null: no bound. */
-	public long count(K from, K to) { return Native.number(RawJNI.em_btree_count(id, key(from), key(to)), this); }
+	public long count(K from, K to) { return Raw.em_btree_count(this, keys.bound(from), keys.bound(to)); }
 
 	/** Take out keys that are at least from and less than to: how many; null: no bound. */
 	public long removeRange(K from, K to) {
-		return Native.number(RawJNI.em_btree_erase_range(id, key(from), key(to)), this);
+		return Raw.em_btree_erase_range(this, keys.bound(from), keys.bound(to));
 	}
 
 	/** Take out everything. */
-	public void clear() { Native.take(RawJNI.em_btree_clear(id), this); }
+	public void clear() { Raw.em_btree_clear(this); }
 
 	/** Fill an empty tree with all that a sorter of entries as bytes, by the order of the tree, has. */
-	public void load(Sorter<byte[]> sorter) {
-		Native.take(RawJNI.em_btree_load_sorted(id, sorter.id, new byte[0]), this, sorter);
-	}
+	public void load(Sorter<byte[]> sorter) { Raw.em_btree_load_sorted(this, sorter, null); }
 
 	/** A sorter for {@link #load}: {@link #entry(Object, Object)} makes what is pushed. */
 	public Sorter<byte[]> sorter(Options opts) {
@@ -169,10 +162,10 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 	public byte[] entry(K key, V value) { return record(key, value); }
 
 	/** Save it to a file, which {@link #open} opens. */
-	public void save(Path path) { Native.take(RawJNI.em_btree_save(id, Native.text(path)), this); }
+	public void save(Path path) { Raw.em_btree_save(this, path); }
 
 	/** Read all of it and look whether it is whole. */
-	public void verify() { Native.take(RawJNI.em_btree_verify(id), this); }
+	public void verify() { Raw.em_btree_verify(this); }
 
 	/** Iterates over all entries in order.  The tree may change meanwhile; some entries ahead are read already. */
 	@Override
@@ -182,12 +175,18 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 
 	/** Entries whose keys are at least from and less than to, in order; null: no bound. */
 	public Iterable<Map.Entry<K, V>> range(K from, K to) {
-		return () -> new Batches<>(new Range(from, to)::batch);
+		return () -> {
+			Cursor cursor = cursor();
+			byte[] end = to == null ? null : record(to, null);
+			if (from != null)
+				Raw.em_btree_cursor_seek(cursor, keys.encode(from), Where.LT.how);
+			return new Batches<>(() -> batch(cursor, end));
+		};
 	}
 
 	/** Entries of a range as a stream of values that have the bytes of a key and those of its value. */
 	public <T> Stream<T> stream(K from, K to, Type<T> type) {
-		return new Stream<>(order.ctx, type, RawJNI.em_stream_btree(id, key(from), key(to)), this);
+		return new Stream<>(order.ctx, type, Raw.em_stream_btree(this, keys.bound(from), keys.bound(to)));
 	}
 
 	/** A cursor, which stands before the first entry. */
@@ -208,79 +207,49 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 
 	/** A place in the tree, which stays where it is while that changes.  Methods give an entry, or null. */
 	public final class Cursor extends Handle {
-		Cursor() { super(Native.number(RawJNI.em_btree_cursor_open(BTree.this.id), BTree.this)); }
+		private int many = 1;
+
+		Cursor() { super(Raw.em_btree_cursor_open(BTree.this)); }
 
 		/** Go to a key; null with GE: to the first of all, with LE: to the last. */
 		public Map.Entry<K, V> seek(K key, Where where) {
-			byte[] encoded = BTree.this.key(key);
-			Object result = Native.take(RawJNI.em_btree_cursor_seek(id, encoded, where.how), this);
-			return result == Native.END ? null : get();
+			return Raw.em_btree_cursor_seek(this, keys.bound(key), where.how) == Native.END ? null : get();
 		}
 
 		/** The entry that it stands on. */
-		public Map.Entry<K, V> get() { return entry(Native.bytes(RawJNI.em_btree_cursor_get(id), this)); }
+		public Map.Entry<K, V> get() { return found(Raw.em_btree_cursor_get(this)); }
 
 		/** Go to the next entry. */
-		public Map.Entry<K, V> next() { return entry(Native.bytes(RawJNI.em_btree_cursor_next(id), this)); }
+		public Map.Entry<K, V> next() { return found(Raw.em_btree_cursor_next(this)); }
 
 		/** Go to the previous entry. */
-		public Map.Entry<K, V> previous() { return entry(Native.bytes(RawJNI.em_btree_cursor_prev(id), this)); }
+		public Map.Entry<K, V> previous() { return found(Raw.em_btree_cursor_prev(this)); }
 
 		/** Take out the entry that it stands on: was there one? */
-		public boolean remove() { return Native.take(RawJNI.em_btree_cursor_erase(id), this) != Native.END; }
+		public boolean remove() { return Raw.em_btree_cursor_erase(this) != Native.END; }
 
 		/** The next entries, as bytes of records, as many as fit: how many there were. */
-		int nextMany(byte[] room) {
-			Object n = Native.take(RawJNI.em_btree_cursor_next_many(id, room), this);
-			return n == Native.END ? 0 : (int)(long)(Long)n;
-		}
+		int nextMany(byte[] room) { return (int)Native.number(Raw.em_btree_cursor_next_many(this, room), 0); }
 	}
 
-	/** Entries of a range, many at a time. */
-	private final class Range {
-		private final Cursor cursor = cursor();
-		private final K from;
-		private final byte[] end;
-		private boolean begun, ended;
-
-		Range(K from, K to) {
-			this.from = from;
-			end = to == null ? null : record(to, null);
-		}
-
-		/** The next entries, or null behind the last. */
-		List<Map.Entry<K, V>> batch() {
-			// A cursor keeps its tree, also one that is closed.
-			BTree.this.size();
-			List<Map.Entry<K, V>> list = ended ? List.of() : begun ? more() : first();
-			begun = true;
-			if (ended || list.isEmpty())
+	/** The entries behind a cursor and before an end, many at a time; null: there are no more. */
+	private List<Map.Entry<K, V>> batch(Cursor cursor, byte[] end) {
+		// A cursor keeps its tree, also one that is closed.
+		size();
+		List<Map.Entry<K, V>> list = new ArrayList<>();
+		byte[] room = order.type.room(cursor.many);
+		int n = cursor.isClosed() ? 0 : cursor.nextMany(room);
+		// More and more, as most ranges are short.
+		cursor.many = Math.max(Math.min(2 * cursor.many, CHUNK / bytes), 1);
+		for (int i = 0; i < n && !cursor.isClosed(); i++) {
+			byte[] record = Arrays.copyOfRange(room, i * bytes, (i + 1) * bytes);
+			if (end != null && Raw.em_order_compare(order, record, end) >= 0)
 				cursor.close();
-			return list.isEmpty() ? null : list;
-		}
-
-		private boolean before(byte[] record) {
-			ended = ended
-				|| end != null && order.number(RawJNI.em_order_compare(order.id, record, end)) >= 0;
-			return !ended;
-		}
-
-		private List<Map.Entry<K, V>> first() {
-			Map.Entry<K, V> e = cursor.seek(from, Where.GE);
-			return e == null || !before(record(e.getKey(), e.getValue())) ? List.of() : List.of(e);
-		}
-
-		private List<Map.Entry<K, V>> more() {
-			List<Map.Entry<K, V>> list = new ArrayList<>();
-			byte[] room = new byte[Math.max(CHUNK / bytes, 1) * bytes];
-			int n = cursor.nextMany(room);
-			for (int i = 0; i < n; i++) {
-				byte[] record = Arrays.copyOfRange(room, i * bytes, (i + 1) * bytes);
-				if (!before(record))
-					break;
+			else
 				list.add(entry(record));
-			}
-			return list;
 		}
+		if (n == 0)
+			cursor.close();
+		return list.isEmpty() ? null : list;
 	}
 }

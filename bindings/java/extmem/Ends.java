@@ -5,56 +5,52 @@ import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
-import java.util.function.LongFunction;
-import java.util.function.LongUnaryOperator;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
 
 /** What has a way in and a way out.  It iterates by taking out record after record. */
 public abstract class Ends<T> extends Container<T> implements Iterable<T> {
 	private final Functions f;
 
-	@FunctionalInterface
-	interface Bytes {
-		Object apply(long id, Object bytes);
-	}
-
 	/** What a kind of container calls. */
-	record Functions(LongUnaryOperator size, LongFunction<Object> stats, Bytes push, Bytes pushMany,
-		LongFunction<Object> pop, Bytes popMany, LongFunction<Object> peek, LongFunction<Object> clear) {}
+	record Functions(BiFunction<Handle, Options, Object> open, ToLongFunction<Handle> size,
+		Function<Handle, Object> stats, BiFunction<Handle, Object, Object> push,
+		BiFunction<Handle, Object, Object> pushMany, Function<Handle, Object> pop,
+		BiFunction<Handle, Object, Object> popMany, Function<Handle, Object> peek,
+		Function<Handle, Object> clear) {}
 
-	Ends(Functions f, Context ctx, Object opened, Object used, Type<T> type) {
-		super(ctx, opened, used, type, f.size, f.stats);
+	Ends(Functions f, Context ctx, Type<T> type, Options opts) {
+		super(ctx, type, f.open, f.size, f.stats, opts);
 		this.f = f;
 	}
 
 	/** Push a record. */
-	public final void push(T record) { done(f.push.apply(id, type.encode(record))); }
+	public final void push(T record) { f.push.apply(this, type.encode(record)); }
 
 	/** Push records; if that fails, {@link ExtmemException#done()} tells how many it took. */
 	public final void pushAll(Collection<? extends T> records) { pushMany(type.encodeAll(records)); }
 
 	/** Records side by side, in the native byte order. */
-	public final void pushMany(byte[] records) { done(f.pushMany.apply(id, records)); }
+	public final void pushMany(byte[] records) { f.pushMany.apply(this, records); }
 
 	/** Records from the position to the limit, which becomes the position.  A direct buffer is not copied. */
-	public final void pushMany(ByteBuffer records) {
-		done(f.pushMany.apply(id, Native.in(records)));
-		records.position(records.limit());
-	}
+	public final void pushMany(ByteBuffer records) { Native.drain(records, all -> f.pushMany.apply(this, all)); }
 
 	/** Take out a record, or null. */
-	public final T pop() { return one(f.pop.apply(id)); }
+	public final T pop() { return one(f.pop.apply(this)); }
 
 	/** What pop() would take, or null. */
-	public final T peek() { return one(f.peek.apply(id)); }
+	public final T peek() { return one(f.peek.apply(this)); }
 
 	/** Take out at most n records. */
 	public final List<T> popMany(int n) { return type.decodeAll(popBytes(n)); }
 
 	/** Take out at most n records, side by side. */
 	public final byte[] popBytes(int n) {
-		byte[] room = new byte[Math.multiplyExact((int)Math.min(n, size()), type.bytes)];
+		byte[] room = type.room(Math.min(n, size()));
 		if (room.length > 0)
-			done(f.popMany.apply(id, room));
+			f.popMany.apply(this, room);
 		return room;
 	}
 
@@ -62,16 +58,13 @@ public abstract class Ends<T> extends Container<T> implements Iterable<T> {
 	public final int popMany(ByteBuffer room) {
 		int n = (int)Math.min(room.remaining() / type.bytes, size());
 		ByteBuffer some = room.duplicate().limit(room.position() + n * type.bytes);
-		Object memory = Native.room(some);
-		if (n > 0)
-			done(f.popMany.apply(id, memory));
-		Native.written(some, memory, n * type.bytes);
+		Native.fill(some, type.bytes, memory -> n == 0 ? 0L : f.popMany.apply(this, memory));
 		room.position(some.position());
 		return n;
 	}
 
 	/** Take out everything. */
-	public final void clear() { done(f.clear.apply(id)); }
+	public final void clear() { f.clear.apply(this); }
 
 	/** Takes out record after record, as pop() does. */
 	@Override

@@ -4,9 +4,7 @@ package extmem;
 /** A failure of the library.  What a function of the caller's throws comes out as it is, and not as one of these. */
 public class ExtmemException extends RuntimeException {
 	private static final long serialVersionUID = 1;
-	private final int status, errno;
-	private final String name, op, path;
-	private final long offset, bytes, record, done;
+	private final Detail detail;
 
 	/** Something was asked for that cannot be. */
 	public static class Usage extends ExtmemException { Usage(Detail d) { super(d); } }
@@ -31,7 +29,7 @@ public class ExtmemException extends RuntimeException {
 
 	/** What the library tells of a failure. */
 	record Detail(int status, int errno, String op, String path, long offset, long bytes, long record, String text,
-			long done, String name) {
+			long done, String name) implements java.io.Serializable {
 		Detail(int status, String name, String text) {
 			this(status, 0, "", "", -1, 0, 0, text, -1, name);
 		}
@@ -39,15 +37,7 @@ public class ExtmemException extends RuntimeException {
 
 	ExtmemException(Detail d) {
 		super(d.text);
-		status = d.status;
-		errno = d.errno;
-		name = d.name;
-		op = d.op;
-		path = d.path;
-		offset = d.offset;
-		bytes = d.bytes;
-		record = d.record;
-		done = d.done;
+		detail = d;
 	}
 
 	static ExtmemException of(Detail d) {
@@ -74,21 +64,21 @@ public class ExtmemException extends RuntimeException {
 	}
 
 	/** The number of the status. */
-	public int status() { return status; }
+	public int status() { return detail.status; }
 	/** Its name in C: "EM_ERR_NOSPACE". */
-	public String statusName() { return name; }
+	public String statusName() { return detail.name; }
 	/** Of the operating system, or 0. */
-	public int errno() { return errno; }
+	public int errno() { return detail.errno; }
 	/** "open", "read", ..., or "". */
-	public String op() { return op; }
+	public String op() { return detail.op; }
 	/** The file, or "". */
-	public String path() { return path; }
+	public String path() { return detail.path; }
 	/** Where in the file, or -1. */
-	public long offset() { return offset; }
+	public long offset() { return detail.offset; }
 	/** Bytes that were asked for, or that would do; 0: unknown. */
-	public long bytes() { return bytes; }
+	public long bytes() { return detail.bytes; }
 	/** The number of the record, from 1, or 0. */
-	public long record() { return record; }
+	public long record() { return detail.record; }
 	/** How many records were taken before, or -1. */
-	public long done() { return done; }
+	public long done() { return detail.done; }
 }

@@ -2,7 +2,6 @@
 package extmem;
 
 import java.lang.ref.Cleaner;
-import java.lang.ref.Reference;
 
 /** What has to be closed.  One thread uses it at a time; what nobody has any more is closed when it is collected. */
 public abstract class Handle implements AutoCloseable {
@@ -15,13 +14,13 @@ public abstract class Handle implements AutoCloseable {
 	Handle(long id) {
 		this.id = id;
 		// To close it again does nothing, and no number is used again.
-		cleanable = CLEANER.register(this, () -> Native.close(id, true));
+		cleanable = CLEANER.register(this, () -> RawJNI.emb_close(id, 1));
 	}
 
 	/** Give back what it has; to close it again does nothing. */
 	@Override
 	public void close() {
-		if (!Native.close(id, false))
+		if (RawJNI.emb_close(id, 0) == 0)
 			throw ExtmemException.busy("a call is in progress on what it is a part of");
 		cleanable.clean();
 		if (own != null)
@@ -30,19 +29,9 @@ public abstract class Handle implements AutoCloseable {
 
 	/** Stop what it does, from any thread, if that can be stopped. */
 	public void cancel() {
-		Native.cancel(id);
-		Reference.reachabilityFence(this);
+		Raw.emb_cancel(this);
 	}
 
 	/** Was it closed? */
-	public boolean isClosed() {
-		boolean open = Native.isOpen(id);
-		Reference.reachabilityFence(this);
-		return !open;
-	}
-
-	final long number(long n) {
-		Reference.reachabilityFence(this);
-		return n;
-	}
+	public boolean isClosed() { return Raw.emb_is_open(this) == 0; }
 }

@@ -5,7 +5,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -14,6 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.function.Function;
 
 /** The way to the module: its library, what calls give back, and functions that it calls. */
 final class Native {
@@ -24,10 +25,6 @@ final class Native {
 	private static final AtomicLong LAST = new AtomicLong();
 
 	private Native() {}
-
-	static native boolean close(long id, boolean collected);
-	static native void cancel(long id);
-	static native boolean isOpen(long id);
 
 	/* The library: the file that the property names, or the one in the jar, of which nothing stays. */
 
@@ -66,37 +63,29 @@ final class Native {
 
 	/* Results. */
 
-	/** What a call gave back; the object that it used lives until then. */
-	static Object take(Object result, Object used) {
-		Reference.reachabilityFence(used);
-		if (result instanceof Throwable)
-			throw Native.<RuntimeException>as((Throwable)result);
-		return result;
-	}
-
-	static Object take(Object result, Object used, Object used2) {
-		Reference.reachabilityFence(used2);
-		return take(result, used);
-	}
-
+	/** What a call gave back, if that is nothing to be thrown. */
 	@SuppressWarnings("unchecked")
-	private static <E extends Throwable> E as(Throwable e) throws E {
+	static <R> R take(Object result) {
+		if (result instanceof Throwable)
+			throw thrown((Throwable)result);
+		return (R)result;
+	}
+
+	/** Throws it, whatever it is. */
+	@SuppressWarnings("unchecked")
+	static <E extends Throwable> RuntimeException thrown(Throwable e) throws E {
 		throw(E) e;
 	}
 
-	static long number(Object result, Object used) { return (Long)take(result, used); }
+	/** A number, or another one where there is none. */
+	static long number(Object result, long none) { return result == END ? none : (Long)result; }
 
 	/** Bytes, or null where there is none. */
-	static byte[] bytes(Object result, Object used) {
-		result = take(result, used);
-		return result == END ? null : (byte[])result;
-	}
+	static byte[] bytes(Object result) { return result == END ? null : (byte[])result; }
 
 	static String string(Object bytes) {
 		return bytes == null ? null : new String((byte[])bytes, StandardCharsets.UTF_8);
 	}
-
-	static String json(Object result, Object used, Object used2) { return string(take(result, used, used2)); }
 
 	/* Arguments. */
 
@@ -133,33 +122,42 @@ final class Native {
 
 	static ByteBuffer wrap(byte[] bytes) { return ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder()); }
 
-	/** Bytes of a buffer from its position to its limit, to be read. */
-	static Object in(ByteBuffer b) {
-		if (b.isDirect())
-			return b.slice();
-		byte[] copy = new byte[b.remaining()];
-		b.duplicate().get(copy);
-		return copy;
+	/** Numbers of objects. */
+	static byte[] ids(Iterable<? extends Handle> all) {
+		ByteArrayOutputStream ids = new ByteArrayOutputStream();
+		for (Handle one : all)
+			ids.writeBytes(wrap(new byte[8]).putLong(one.id).array());
+		return ids.toByteArray();
 	}
 
-	/** The same, to be written. */
-	static Object room(ByteBuffer b) {
-		if (b.isReadOnly())
+	/** Hand over what a buffer has from its position to its limit, which becomes the position. */
+	static void drain(ByteBuffer records, Consumer<Object> to) {
+		byte[] copy = records.isDirect() ? null : new byte[records.remaining()];
+		if (copy != null)
+			records.duplicate().get(copy);
+		to.accept(copy == null ? records.slice() : copy);
+		records.position(records.limit());
+	}
+
+	/** Fill a buffer from its position on with records: how many, which is what the call gives back, or -1. */
+	static int fill(ByteBuffer room, int bytes, Function<Object, Object> call) {
+		if (room.isReadOnly())
 			throw new java.nio.ReadOnlyBufferException();
-		return b.isDirect() ? b.slice() : new byte[b.remaining()];
-	}
-
-	/** So many bytes were written in the room of a buffer: move on behind them. */
-	static void written(ByteBuffer b, Object room, int bytes) {
-		if (room instanceof byte[])
-			b.put((byte[])room, 0, bytes);
-		else
-			b.position(b.position() + bytes);
+		byte[] copy = room.isDirect() ? null : new byte[room.remaining()];
+		int n = (int)number(call.apply(copy == null ? room.slice() : copy), -1);
+		if (n > 0 && copy != null)
+			room.put(copy, 0, n * bytes);
+		else if (n > 0)
+			room.position(room.position() + n * bytes);
+		return n;
 	}
 
 	/* Functions of the caller's have numbers in the module, which says when it forgets one. */
 
+	/** The number of a function; 0: there is none. */
 	static long keep(Object function) {
+		if (function == null)
+			return 0;
 		long id = LAST.incrementAndGet();
 		FUNCTIONS.put(id, function);
 		return id;
@@ -167,18 +165,10 @@ final class Native {
 
 	static int kept() { return FUNCTIONS.size(); }
 
-	interface Compare {
-		int compare(byte[] a, byte[] b);
-	}
-	interface Visit {
-		void visit(long i, byte[] records);
-	}
-	interface Test {
-		boolean test(byte[] record);
-	}
-	interface Ask {
-		byte[] ask(byte[] a, byte[] b);
-	}
+	interface Compare { int compare(byte[] a, byte[] b); }
+	interface Visit { void visit(long i, byte[] records); }
+	interface Test { boolean test(byte[] record); }
+	interface Ask { byte[] ask(byte[] a, byte[] b); }
 
 	static Throwable error(int status, int errno, byte[] op, byte[] path, long offset, long bytes, long record,
 		byte[] text, long done, boolean hasDone, byte[] name) {

@@ -44,61 +44,44 @@ public final class Options {
 		return copy;
 	}
 
-	Options flag(long flag) {
-		Object flags = all.getOrDefault("flags", 0);
-		if (!(flags instanceof Number))
-			throw ExtmemException.usage("flags are a number");
-		return set("flags", ((Number)flags).longValue() | flag);
-	}
+	/** With the size of records, unless an order says it. */
+	Options sized(Type<?> type) { return all.containsKey("order") ? this : set("record_bytes", type.bytes); }
 
 	private static void put(ByteArrayOutputStream to, String name, Object value) {
 		to.writeBytes(Native.text(name));
 		to.writeBytes(Native.text(value));
 	}
 
-	private void add(ByteArrayOutputStream to, String prefix, boolean functions) {
-		for (Map.Entry<String, Object> e : all.entrySet()) {
-			String name = prefix + e.getKey();
-			Object value = e.getValue();
-			if (value instanceof Options)
-				((Options)value).add(to, name + ".", functions);
-			else if (value instanceof Progress || value instanceof Log) {
-				if (functions)
-					put(to, name, Native.keep(value));
-				else
-					Native.text(name);
-			} else if (functions)
-				continue;
-			else if (value instanceof List)
-				addList(to, name, (List<?>)value);
-			else if (value instanceof Order)
-				put(to, name, ((Order<?>)value).id);
-			else if (value instanceof Boolean)
-				put(to, name, (Boolean)value ? 1 : 0);
-			else if (value instanceof Number || value instanceof CharSequence ||
-				 value instanceof java.nio.file.Path)
-				put(to, name, value);
-			else
-				throw ExtmemException.usage("the option " + name + " cannot be " + value);
-		}
-	}
-
-	private static void addList(ByteArrayOutputStream to, String name, List<?> list) {
-		for (int i = 0; i < list.size(); i++) {
-			if (list.get(i) instanceof Options)
-				((Options)list.get(i)).add(to, name + "." + i + ".", false);
-			else
-				put(to, name, list.get(i));
-		}
+	private static void add(ByteArrayOutputStream to, Map<String, Object> functions, String name, Object value) {
+		if (value instanceof Options)
+			((Options)value).all.forEach((field, one) ->
+				add(to, functions, name.isEmpty() ? field : name + "." + field, one));
+		else if (value instanceof List)
+			for (int i = 0; i < ((List<?>)value).size(); i++) {
+				Object one = ((List<?>)value).get(i);
+				add(to, functions, one instanceof Options ? name + "." + i : name, one);
+			}
+		else if (value instanceof Progress || value instanceof Log || value instanceof Order.Keys
+			|| value instanceof Native.Compare)
+			functions.put(name, value);
+		else if (value instanceof Order)
+			put(to, name, ((Order<?>)value).id);
+		else if (value instanceof Boolean)
+			put(to, name, (Boolean)value ? 1 : 0);
+		else if (value instanceof Number || value instanceof CharSequence || value instanceof java.nio.file.Path)
+			put(to, name, value);
+		else
+			throw ExtmemException.usage("the option " + name + " cannot be " + value);
 	}
 
 	/** Names and values, each with a zero behind it.  Functions last, as they are kept from then on. */
-	byte[] encode() {
+	static byte[] encode(Options opts) {
 		ByteArrayOutputStream to = new ByteArrayOutputStream();
-		add(to, "", false);
-		add(to, "", true);
+		Map<String, Object> functions = new LinkedHashMap<>();
+		if (opts != null)
+			add(to, functions, "", opts);
+		functions.keySet().forEach(Native::text);
+		functions.forEach((name, function) -> put(to, name, Native.keep(function)));
 		return to.toByteArray();
 	}
-
-	static byte[] encode(Options opts) { return copy(opts).encode(); }
 }

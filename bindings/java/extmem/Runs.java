@@ -8,50 +8,44 @@ import java.util.function.BinaryOperator;
  * cleared, and formed anew.  Push, append or feed, then finish, then merge.
  */
 public final class Runs<T> extends Input<T> {
-	private final Order<T> order;
+	private final Context ctx;
 
 	/** Make an object without runs, with the fields of em_runs_opts, or null. */
 	public Runs(Order<T> order, Options opts) { this(order, null, opts); }
 
 	/** Equal records become one, what a function makes of two at a time, whichever come first. */
 	public Runs(Order<T> order, BinaryOperator<T> combine, Options opts) {
-		super(open(order, combine, Options.encode(opts)), order, order.records());
-		this.order = order;
-	}
-
-	private static <T> Object open(Order<T> order, BinaryOperator<T> combine, byte[] opts) {
-		long fn = combine == null ? 0 : Native.keep(order.records().adding(combine));
-		return RawJNI.emb_runs_open(order.ctx.id, order.id, opts, fn);
+		super(order.records(), Raw.emb_runs_open(order.ctx, order, opts, order.type.adding(combine)));
+		ctx = order.ctx;
 	}
 
 	@Override
 	Object add(Object records) {
-		return RawJNI.em_runs_push(id, records);
+		return Raw.em_runs_push(this, records);
 	}
 
 	/** Add records of a sorted sequence, side by side, which goes on with the next call up to {@link #end}. */
-	public void append(byte[] records) { Native.take(RawJNI.em_runs_append(id, records), this); }
+	public void append(byte[] records) { Raw.em_runs_append(this, records); }
 
 	/** The sorted sequence is over. */
-	public void end() { Native.take(RawJNI.em_runs_end(id), this); }
+	public void end() { Raw.em_runs_end(this); }
+
+	private static long sorted(boolean sorted) { return sorted ? RawConstants.EM_RUNS_SORTED : 0; }
 
 	/** Add all records of a stream, which stays the caller's, at its end; sorted: it is. */
-	public void feed(Stream<T> stream, boolean sorted) {
-		long flags = sorted ? RawConstants.EM_RUNS_SORTED : 0;
-		Native.take(RawJNI.emb_runs_feed(id, stream.id, flags), this, stream);
-	}
+	public void feed(Stream<T> stream, boolean sorted) { Raw.emb_runs_feed(this, stream, sorted(sorted)); }
 
 	/** A sink that pushes, or, sorted, appends; when it is finished, so are these, or, with more, a sequence. */
 	public Sink<T> sink(boolean sorted, boolean more) {
-		long flags = (sorted ? RawConstants.EM_RUNS_SORTED : 0) | (more ? RawConstants.EM_RUNS_MORE : 0);
-		return new Sink<>(RawJNI.em_sink_runs(id, flags), this, type);
+		long flags = sorted(sorted) | (more ? RawConstants.EM_RUNS_MORE : 0);
+		return new Sink<>(type, Raw.em_sink_runs(this, flags));
 	}
 
 	/** There are no more records. */
-	public void finish() { Native.take(RawJNI.em_runs_finish(id), this); }
+	public void finish() { Raw.em_runs_finish(this); }
 
 	/** Forget all records, and begin anew, also after a failure. */
-	public void clear() { Native.take(RawJNI.em_runs_clear(id), this); }
+	public void clear() { Raw.em_runs_clear(this); }
 
 	/** All records, sorted.  The runs stay. */
 	public Stream<T> merge() { return merge(null, null, 0, Stream.UNKNOWN, 0); }
@@ -59,10 +53,10 @@ public final class Runs<T> extends Input<T> {
 	/** Those that are at least from and less than to, or null: without the first, so many, or
 	 *  {@link Stream#UNKNOWN}: all.  memory: bytes for it, or 0. */
 	public Stream<T> merge(T from, T to, long skip, long take, long memory) {
-		byte[] low = from == null ? null : type.encode(from), high = to == null ? null : type.encode(to);
-		return new Stream<>(order.ctx, type, RawJNI.emb_runs_merge(id, low, high, skip, take, memory), this);
+		return new Stream<>(
+			ctx, type, Raw.emb_runs_merge(this, type.bound(from), type.bound(to), skip, take, memory));
 	}
 
 	/** What is told of them, as JSON. */
-	public String info() { return Native.json(RawJNI.em_runs_info_get(id), this, order); }
+	public String info() { return Native.string(Raw.em_runs_info_get(this)); }
 }

@@ -4,56 +4,51 @@ package extmem;
 import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.Iterator;
-import java.util.function.LongFunction;
-import java.util.function.LongUnaryOperator;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
 
 /** What has positions. */
 public abstract class Sequence<T> extends Container<T> implements Iterable<T> {
 	private static final int CHUNK = 1 << 16;
 	private final Functions f;
 
-	@FunctionalInterface
-	interface At {
-		Object apply(long id, long i);
-	}
+	interface At { Object apply(Handle of, long i); }
 
-	@FunctionalInterface
-	interface BytesAt {
-		Object apply(long id, long i, Object bytes);
-	}
+	interface BytesAt { Object apply(Handle of, long i, Object bytes); }
 
 	/** What a kind of sequence calls. */
-	record Functions(
-		LongUnaryOperator size, LongFunction<Object> stats, At get, BytesAt set, BytesAt read, BytesAt write) {}
+	record Functions(BiFunction<Handle, Options, Object> open, ToLongFunction<Handle> size,
+		Function<Handle, Object> stats, At get, BytesAt set, BytesAt read, BytesAt write) {}
 
-	Sequence(Functions f, Context ctx, Object opened, Object used, Type<T> type) {
-		super(ctx, opened, used, type, f.size, f.stats);
+	Sequence(Functions f, Context ctx, Type<T> type, Options opts) {
+		super(ctx, type, f.open, f.size, f.stats, opts);
 		this.f = f;
 	}
 
 	/** Read a record. */
-	public final T get(long i) { return one(f.get.apply(id, i)); }
+	public final T get(long i) { return one(f.get.apply(this, i)); }
 
 	/** Overwrite a record. */
-	public final void set(long i, T record) { done(f.set.apply(id, i, type.encode(record))); }
+	public final void set(long i, T record) { f.set.apply(this, i, type.encode(record)); }
 
 	/** Fill an array with records from position i on. */
-	public final void read(long i, byte[] room) { done(f.read.apply(id, i, room)); }
+	public final void read(long i, byte[] room) { f.read.apply(this, i, room); }
 
 	/** Fill a buffer from its position to its limit.  A direct one is written without a copy. */
 	public final void read(long i, ByteBuffer room) {
-		Object memory = Native.room(room);
-		done(f.read.apply(id, i, memory));
-		Native.written(room, memory, room.remaining());
+		Native.fill(room, 1, memory -> {
+			f.read.apply(this, i, memory);
+			return (long)room.remaining();
+		});
 	}
 
 	/** Overwrite records from position i on. */
-	public final void write(long i, byte[] records) { done(f.write.apply(id, i, records)); }
+	public final void write(long i, byte[] records) { f.write.apply(this, i, records); }
 
 	/** The same with records from the position of a buffer to its limit, which becomes the position. */
 	public final void write(long i, ByteBuffer records) {
-		done(f.write.apply(id, i, Native.in(records)));
-		records.position(records.limit());
+		Native.drain(records, all -> f.write.apply(this, i, all));
 	}
 
 	public final void writeAll(long i, Collection<? extends T> records) { write(i, type.encodeAll(records)); }
@@ -66,7 +61,7 @@ public abstract class Sequence<T> extends Container<T> implements Iterable<T> {
 			long n = Math.min(Math.max(CHUNK / type.bytes, 1), size() - at[0]);
 			if (n <= 0)
 				return null;
-			byte[] room = new byte[(int)n * type.bytes];
+			byte[] room = type.room(n);
 			read(at[0], room);
 			at[0] += n;
 			return type.decodeAll(room);

@@ -10,7 +10,7 @@ import java.util.List;
 /** Sorts records of one size: push, then read, or iterate over what is left. */
 public class Sorter<T> extends Input<T> implements Iterable<T> {
 	private static final int CHUNK = 1 << 16;
-	private final Context ctx;
+	private final Order<T> order;
 	private boolean finished;
 
 	/** Make one with the fields of em_sort_opts, or null. */
@@ -18,8 +18,8 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 
 	/** Also of lines. */
 	Sorter(Order<T> order, Options opts, Type<T> type) {
-		super(RawJNI.em_sorter_open(order.ctx.id, order.id, order.sortOptions(opts)), order, type);
-		ctx = order.ctx;
+		super(type, Raw.em_sorter_open(order.ctx, order, opts));
+		this.order = order;
 	}
 
 	public Sorter(Order<T> order) { this(order, null); }
@@ -27,36 +27,34 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 	/** By all fields. */
 	public Sorter(Context ctx, Type<T> type) { this(ctx, type, null); }
 
-	public Sorter(Context ctx, Type<T> type, Options opts) { this(Order.of(ctx, type), opts, true); }
-
-	private Sorter(Order<T> order, Options opts, boolean own) {
-		this(order, opts);
-		if (own)
-			this.own = order;
+	public Sorter(Context ctx, Type<T> type, Options opts) {
+		this(Order.of(ctx, type), opts);
+		own = order;
 	}
 
 	@Override
 	Object add(Object records) {
-		return type.bytes == 0 ? RawJNI.em_sorter_push_batch(id, records) : RawJNI.em_sorter_push(id, records);
+		return type.bytes == 0 ? Raw.em_sorter_push_batch(this, records) : Raw.em_sorter_push(this, records);
 	}
 
 	/** The records of a file. */
-	public void pushFile(Path path) { Native.take(RawJNI.em_sorter_push_file(id, Native.text(path)), this); }
+	public void pushFile(Path path) { Raw.em_sorter_push_file(this, path); }
 
 	/** End the input. */
 	public void finish() {
-		Native.take(RawJNI.em_sorter_finish(id), this);
+		Raw.em_sorter_finish(this);
 		finished = true;
 	}
 
-	private int next(Object room) {
-		Object n = Native.take(RawJNI.emb_read(id, room), this);
-		return n == Native.END ? -1 : (int)(long)(Long)n;
-	}
-
-	private int readObject(Object room) {
+	private void end() {
 		if (!finished)
 			finish();
+	}
+
+	private int next(Object room) { return (int)Native.number(Raw.emb_read(this, room), -1); }
+
+	private int readObject(Object room) {
+		end();
 		return next(room);
 	}
 
@@ -70,19 +68,15 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 
 	/** The same from the position of a buffer, which moves on.  A direct buffer is written without a copy. */
 	public int read(ByteBuffer room) {
-		Object memory = Native.room(room);
-		int n = readObject(memory);
-		if (n > 0)
-			Native.written(room, memory, n * type.bytes);
-		return n;
+		end();
+		return Native.fill(room, type.bytes, memory -> Raw.emb_read(this, memory));
 	}
 
 	private List<T> batch() {
-		if (!finished)
-			finish();
+		end();
 		if (type.bytes == 0)
-			return type.batch(Native.take(RawJNI.em_sorter_next(id), this));
-		byte[] room = new byte[Math.max(CHUNK / type.bytes, 1) * type.bytes];
+			return type.batch(Raw.em_sorter_next(this));
+		byte[] room = type.room(Math.max(CHUNK / type.bytes, 1));
 		int n = next(room);
 		return n < 0 ? null : type.decodeAll(Arrays.copyOf(room, n * type.bytes));
 	}
@@ -95,29 +89,28 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 
 	/** What is left as a stream: all, or what is behind the batch that was read from last.  It may be finished
 	 *  later, before the first pull. */
-	public Stream<T> stream() { return new Stream<>(ctx, type, RawJNI.em_stream_sorter(id), this); }
+	public Stream<T> stream() { return new Stream<>(order.ctx, type, Raw.em_stream_sorter(this)); }
 
 	/** Push to it; it is finished when that is. */
-	public Sink<T> sink() { return new Sink<>(RawJNI.em_sink_sorter(id), this, type); }
+	public Sink<T> sink() { return new Sink<>(type, Raw.em_sink_sorter(this)); }
 
 	/** Write what is left into a file, which appears when it is whole. */
 	public void writeFile(Path path) {
-		if (!finished)
-			finish();
-		Native.take(RawJNI.em_sorter_pull_file(id, Native.text(path)), this);
+		end();
+		Raw.em_sorter_pull_file(this, path);
 	}
 
 	/** Begin anew, also after a failure. */
 	public void clear() {
-		Native.take(RawJNI.em_sorter_clear(id), this);
+		Raw.em_sorter_clear(this);
 		finished = false;
 	}
 
 	/** How many records were pushed. */
-	public long pushed() { return number(RawJNI.em_sorter_pushed(id)); }
+	public long pushed() { return Raw.em_sorter_pushed(this); }
 
 	/** Statistics of the sort and its phases, as JSON. */
-	public String stats() { return Native.json(RawJNI.em_sorter_stats_get(id), this, null); }
+	public String stats() { return Native.string(Raw.em_sorter_stats_get(this)); }
 
 	/** Sort an array in place, in the memory that the option "memory" says beside it: unsigned numbers. */
 	public static void sort(Context ctx, long[] numbers, Options opts) {

@@ -36,23 +36,20 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	 *  of the left side with, or without, another one. */
 	public enum Join { INNER, LEFT, FULL, SEMI, ANTI }
 
-	Stream(Context ctx, Type<T> type, Object made, Object used) {
-		super(Native.number(made, used));
+	Stream(Context ctx, Type<T> type, long made) {
+		super(made);
 		this.ctx = ctx;
 		this.type = type;
-		long bytes = number(RawJNI.em_stream_record_bytes(id));
+		long bytes = Raw.em_stream_record_bytes(this);
 		if (bytes == type.bytes)
 			return;
 		close();
 		throw ExtmemException.usage("records have " + bytes + " bytes, and not " + type.bytes);
 	}
 
-	private Stream(Context ctx, Type<T> type, long id) { this(ctx, type, (Object)id, null); }
-
 	/** Batches of records side by side, as a function gives them; null: there are no more. */
 	public static <T> Stream<T> ofBatches(Context ctx, Type<T> type, Supplier<byte[]> more) {
-		long fn = Native.keep((Native.Ask)(a, b) -> more.get());
-		return new Stream<>(ctx, type, RawJNI.emb_stream_source(ctx.id, type.bytes, UNKNOWN, fn), ctx);
+		return new Stream<>(ctx, type, Raw.emb_stream_source(ctx, type.bytes, UNKNOWN, (a, b) -> more.get()));
 	}
 
 	/** The records of an iterator, which may make them of any number of others, such as those of streams. */
@@ -67,25 +64,24 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 
 	/** The records of files, one after the other. */
 	public static <T> Stream<T> ofFiles(Context ctx, Type<T> type, List<Path> paths) {
-		return new Stream<>(ctx, type, RawJNI.em_stream_file(ctx.id, type.bytes, Native.texts(paths)), ctx);
+		return new Stream<>(ctx, type, Raw.em_stream_file(ctx, type.bytes, paths));
 	}
 
 	/** The lines of files, one after the other; or, with the fields of em_format, other records of any length. */
 	public static Stream<String> ofLines(Context ctx, List<Path> paths, Options format) {
-		byte[] encoded = Options.encode(format);
-		return new Stream<>(ctx, Type.LINES, RawJNI.em_stream_lines(ctx.id, Native.texts(paths), encoded), ctx);
+		return new Stream<>(ctx, Type.LINES, Raw.em_stream_lines(ctx, paths, format));
 	}
 
-	private <U> Stream<U> made(Type<U> to, Object made) { return new Stream<>(ctx, to, made, this); }
+	private <U> Stream<U> made(Type<U> to, long made) { return new Stream<>(ctx, to, made); }
 
-	private byte[] all(List<Stream<T>> others) {
-		ByteBuffer ids = Native.wrap(new byte[8 * (others.size() + 1)]).putLong(id);
-		others.forEach(s -> ids.putLong(s.id));
-		return ids.array();
+	private List<Stream<?>> with(List<? extends Stream<?>> others) {
+		List<Stream<?>> all = new ArrayList<>(others);
+		all.add(0, this);
+		return all;
 	}
 
 	private <U> Stream<U> ask(int what, Type<U> to, Native.Ask fn) {
-		return made(to, RawJNI.emb_stream_node(id, what, to.bytes, Native.keep(fn)));
+		return made(to, Raw.emb_stream_node(this, what, to.bytes, fn));
 	}
 
 	/** A function makes of each batch another one, of as many records, which stand side by side. */
@@ -134,69 +130,61 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 
 	/** Of neighbours that are equal in an order one record, what a function makes of two at a time. */
 	public Stream<T> reduce(Order<T> order, BinaryOperator<T> fn) {
-		return made(type, RawJNI.emb_stream_reduce(id, order.id, Native.keep(type.adding(fn))));
+		return made(type, Raw.emb_stream_reduce(this, order, type.adding(fn)));
 	}
 
 	/** sort() and reduce(), which adds before anything is written: sums must not depend on what was added first,
 	 *  nor change how records are sorted. */
 	public Stream<T> sortReduce(Order<T> order, Options opts, BinaryOperator<T> fn) {
-		byte[] encoded = Options.encode(opts);
-		return made(type, RawJNI.emb_stream_sort_reduce(id, order.id, encoded, Native.keep(type.adding(fn))));
+		return made(type, Raw.emb_stream_sort_reduce(this, order, opts, type.adding(fn)));
 	}
 
 	/** Without records for which a function says k, which go to the k-th sink, and not 0.  Sinks are finished by
 	 *  the caller, when this is at its end. */
 	public Stream<T> split(ToIntFunction<? super T> fn, List<Sink<T>> sinks) {
-		ByteBuffer ids = Native.wrap(new byte[8 * sinks.size()]);
-		sinks.forEach(k -> ids.putLong(k.id));
-		Native.Ask ask = (some, none) -> {
+		return made(type, Raw.emb_stream_split(this, sinks, (some, none) -> {
 			ByteBuffer to = Native.wrap(new byte[some.length / type.bytes * 4]);
 			type.decodeAll(some).forEach(record -> to.putInt(fn.applyAsInt(record)));
 			return to.array();
-		};
-		Stream<T> made = made(type, RawJNI.emb_stream_split(id, ids.array(), Native.keep(ask)));
-		java.lang.ref.Reference.reachabilityFence(sinks);
-		return made;
+		}));
 	}
 
 	/** Sorted, with the fields of em_sort_opts, or null. */
 	public Stream<T> sort(Order<T> order, Options opts) {
-		return made(type, RawJNI.em_stream_sort(id, order.id, order.sortOptions(opts)));
+		return made(type, Raw.em_stream_sort(this, order, opts));
 	}
 
 	/** Of neighbours that are equal the first. */
-	public Stream<T> unique(Order<T> order) { return made(type, RawJNI.em_stream_unique(id, order.id, 0)); }
+	public Stream<T> unique(Order<T> order) { return made(type, Raw.em_stream_unique(this, order, 0)); }
 
 	/** The same followed by how many they were, a u64. */
 	public <U> Stream<U> uniqueCounted(Order<T> order, Type<U> to) {
-		return made(to, RawJNI.em_stream_unique(id, order.id, RawConstants.EM_UNIQUE_COUNT));
+		return made(to, Raw.em_stream_unique(this, order, RawConstants.EM_UNIQUE_COUNT));
 	}
 
 	/** Others behind it. */
-	public Stream<T> concat(List<Stream<T>> others) { return made(type, RawJNI.em_stream_concat(all(others))); }
+	public Stream<T> concat(List<Stream<T>> others) { return made(type, Raw.em_stream_concat(with(others))); }
 
 	/** It and others, which are all sorted, as one. */
 	public Stream<T> merge(List<Stream<T>> others, Order<T> order) {
-		return made(type, RawJNI.em_stream_merge(all(others), order.id));
+		return made(type, Raw.em_stream_merge(with(others), order));
 	}
 
 	/** Its records and those of another one side by side. */
 	public <U, V> Stream<V> zip(Stream<U> other, Type<V> to) {
-		ByteBuffer ids = Native.wrap(new byte[16]).putLong(id).putLong(other.id);
-		return made(to, RawJNI.em_stream_zip(ids.array()));
+		return made(to, Raw.em_stream_zip(List.of(this, other)));
 	}
 
 	/** A set operation on two that are sorted. */
 	public Stream<T> set(Operation operation, Stream<T> other, Order<T> order) {
-		return made(type, RawJNI.em_stream_set(id, other.id, order.id, operation.ordinal()));
+		return made(type, Raw.em_stream_set(this, other, order, operation.ordinal()));
 	}
 
 	/** Join with another one, both sorted by fields; a function makes a record of two, one of which may be null. */
 	public <U, V> Stream<V> join(Join kind, Stream<U> other, String left, String right, Type<V> to,
 		BiFunction<? super T, ? super U, ? extends V> fn) {
-		Native.Ask ask = (a, b) -> to.encode(fn.apply(type.decode(a), other.type.decode(b)));
-		return made(to, RawJNI.emb_stream_join(id, other.id, kind.ordinal(), Native.text(type.order(left)),
-			Native.text(other.type.order(right)), to.bytes, 0, Native.keep(ask)));
+		return made(to, Raw.emb_stream_join(this, other, kind.ordinal(), type.order(left), other.type.order(right),
+			to.bytes, 0, (a, b) -> to.encode(fn.apply(type.decode(a), other.type.decode(b)))));
 	}
 
 	/** Told how far a graph got, as {@link #graph} says: true stops it. */
@@ -209,37 +197,30 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	public Stream<T> progress(Progress fn) { return made(type, RawJNI.emb_stream_progress(id, Native.keep(fn))); }
 
 	/** Without the first records, and of the others so many; {@link #UNKNOWN}: all. */
-	public Stream<T> slice(long skip, long take) { return made(type, RawJNI.em_stream_slice(id, skip, take)); }
+	public Stream<T> slice(long skip, long take) { return made(type, Raw.em_stream_slice(this, skip, take)); }
 
 	/** From the last to the first. */
-	public Stream<T> reverse() { return made(type, RawJNI.em_stream_reverse(id, 0)); }
+	public Stream<T> reverse() { return made(type, Raw.em_stream_reverse(this, 0)); }
 
 	/** A field, a number of 64 bits, becomes its sum with those of all records before. */
 	public Stream<T> prefixSum(String field) {
-		String[] key = type.order(field).split("@");
-		int kind = switch (key[0].substring(0, 3)) {
-			case "u64" -> RawConstants.EM_KEY_U64;
-			case "i64" -> RawConstants.EM_KEY_I64;
-			case "f64" -> RawConstants.EM_KEY_F64;
-			default -> throw ExtmemException.usage("sums are of numbers of 64 bits, and not of " + field);
-		};
-		return made(type, RawJNI.em_stream_prefix_sum(id, Long.parseLong(key[1]), kind));
+		return made(type, Raw.emb_stream_sums(this, type.order(field)));
 	}
 
 	/** Each window of so many neighbours as one record. */
 	public <U> Stream<U> window(long records, long step, Type<U> to) {
-		return made(to, RawJNI.emb_stream_window(id, records, step));
+		return made(to, Raw.emb_stream_window(this, records, step));
 	}
 
 	/** Two streams of all records; spill: what one has read and the other has not may go to scratch. */
 	public List<Stream<T>> tee(boolean spill) {
-		Object[] two = (Object[])Native.take(RawJNI.emb_stream_tee(id, spill ? 1 : 0, 0), this);
-		return List.of(new Stream<>(ctx, type, (Long)two[0]), new Stream<>(ctx, type, (Long)two[1]));
+		Object[] two = Raw.emb_stream_tee(this, spill, 0);
+		return List.of(made(type, (Long)two[0]), made(type, (Long)two[1]));
 	}
 
 	/** Work on, and lend, so many records at a time. */
 	public Stream<T> batch(long records) {
-		Native.take(RawJNI.em_stream_batch(id, records), this);
+		Raw.em_stream_batch(this, records);
 		return this;
 	}
 
@@ -247,67 +228,52 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	public byte[] next() {
 		if (type.bytes == 0)
 			throw ExtmemException.usage("lines are iterated over");
-		return Native.bytes(RawJNI.em_stream_next(id), this);
+		return Native.bytes(Raw.em_stream_next(this));
 	}
 
 	@Override
 	public Iterator<T> iterator() {
-		return new Batches<>(() -> type.batch(Native.take(RawJNI.em_stream_next(id), this)));
+		return new Batches<>(() -> type.batch(Raw.em_stream_next(this)));
 	}
 
 	/** How many records were not lent yet, or {@link #UNKNOWN}. */
-	public long count() { return number(RawJNI.em_stream_count(id)); }
+	public long count() { return Raw.em_stream_count(this); }
 
 	/** Of the sort that it is, as JSON. */
-	public String sortStats() { return Native.json(RawJNI.em_stream_sort_stats_get(id), this, null); }
+	public String sortStats() { return Native.string(Raw.em_stream_sort_stats_get(this)); }
 
 	/** Of the runs of sortReduce(), as JSON. */
-	public String runsInfo() { return Native.json(RawJNI.em_stream_runs_info_get(id), this, null); }
+	public String runsInfo() { return Native.string(Raw.em_stream_runs_info_get(this)); }
 
 	/** What a graph takes of the memory, and how far it got, as JSON. */
-	public String graph() { return Native.json(RawJNI.em_stream_graph_info_get(id), this, null); }
-
-	private interface Pour {
-		Object to(long id, long sink);
-	}
-
-	private long to(Pour how, Handle to) {
-		return Native.number(Native.take(how.to(id, to.id), this, to), null);
-	}
+	public String graph() { return Native.string(Raw.em_stream_graph_info_get(this)); }
 
 	/** Push all to a sink, which is left open: how many there were. */
-	public long to(Sink<T> sink) { return to(RawJNI::em_stream_pump, sink); }
+	public long to(Sink<T> sink) { return Raw.em_stream_pump(this, sink); }
 
 	/** Push all to a sorter, which may be given more: how many there were. */
-	public long to(Sorter<T> sink) { return to(RawJNI::emb_stream_to_sorter, sink); }
+	public long to(Sorter<T> sink) { return Raw.emb_stream_to_sorter(this, sink); }
 
-	public long to(Stack<T> sink) { return to(RawJNI::emb_stream_to_stack, sink); }
+	public long to(Stack<T> sink) { return Raw.emb_stream_to_stack(this, sink); }
 
-	public long to(Queue<T> sink) { return to(RawJNI::emb_stream_to_queue, sink); }
+	public long to(Queue<T> sink) { return Raw.emb_stream_to_queue(this, sink); }
 
 	/** Behind its last record. */
-	public long to(Deque<T> sink) { return to(RawJNI::emb_stream_to_deque, sink); }
+	public long to(Deque<T> sink) { return Raw.emb_stream_to_deque(this, sink); }
 
-	public long to(PriorityQueue<T> sink) { return to(RawJNI::emb_stream_to_pq, sink); }
+	public long to(PriorityQueue<T> sink) { return Raw.emb_stream_to_pq(this, sink); }
 
 	/** Load a tree, which is empty: records are entries, in its order. */
-	public long to(BTree<?, ?> sink) { return to(RawJNI::emb_stream_to_btree, sink); }
+	public long to(BTree<?, ?> sink) { return Raw.emb_stream_to_btree(this, sink); }
 
 	/** Write a vector from a position on: the position behind the last record. */
-	public long to(Vector<T> sink, long from) {
-		return Native.number(Native.take(RawJNI.emb_stream_to_vector(id, sink.id, from), this, sink), null);
-	}
+	public long to(Vector<T> sink, long from) { return Raw.emb_stream_to_vector(this, sink, from); }
 
 	/** Write a file, which appears when it is whole. */
 	public long toFile(Path path) {
-		if (type.bytes == 0)
-			return toLines(path, null);
-		return Native.number(RawJNI.emb_stream_to_file(id, ctx.id, Native.text(path)), this);
+		return type.bytes == 0 ? toLines(path, null) : Raw.<Long>emb_stream_to_file(this, ctx, path);
 	}
 
 	/** Write a file of lines, or, with the fields of em_format, of other records of any length. */
-	public long toLines(Path path, Options format) {
-		byte[] encoded = Options.encode(format);
-		return Native.number(RawJNI.emb_stream_to_lines(id, ctx.id, Native.text(path), encoded), this);
-	}
+	public long toLines(Path path, Options format) { return Raw.emb_stream_to_lines(this, ctx, path, format); }
 }

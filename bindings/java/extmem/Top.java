@@ -10,19 +10,19 @@ public final class Top<T> extends Input<T> implements Iterable<T> {
 
 	/** Keep the records of ranks from, ..., from + k - 1, with the fields of em_sort_opts, or null. */
 	public Top(Order<T> order, long from, long k, Options opts) {
-		super(RawJNI.em_top_open(order.ctx.id, order.id, from, k, order.sortOptions(opts)), order, order.type);
+		super(order.type, Raw.em_top_open(order.ctx, order, from, k, opts));
 	}
 
 	@Override
 	Object add(Object records) {
-		return type.bytes == 0 ? RawJNI.em_top_push_batch(id, records) : RawJNI.em_top_push(id, records);
+		return type.bytes == 0 ? Raw.em_top_push_batch(this, records) : Raw.em_top_push(this, records);
 	}
 
 	private List<T> batch() {
 		if (!finished)
-			Native.take(RawJNI.em_top_finish(id), this);
+			Raw.em_top_finish(this);
 		finished = true;
-		return type.batch(Native.take(RawJNI.em_top_next(id), this));
+		return type.batch(Raw.em_top_next(this));
 	}
 
 	/** End the input, and take out the result, in order. */

@@ -13,6 +13,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
@@ -74,6 +75,9 @@ public final class Type<T> {
 	private static final Type<Boolean> BOOLEAN =
 		one("u8", 1, (b, is) -> b.put((byte)(is ? 1 : 0)), b -> b.get() != 0);
 
+	private static final Map<Class<?>, Type<?>> FIELDS = Map.of(long.class, I64, int.class, I32, short.class, I16,
+		byte.class, I8, float.class, F32, double.class, F64, boolean.class, BOOLEAN);
+
 	private static long unsigned(long n, int bits) {
 		if (n < 0 || n >> bits != 0)
 			throw ExtmemException.usage(n + " is no unsigned number of " + bits + " bits");
@@ -98,20 +102,10 @@ public final class Type<T> {
 	private static Type<?> of(RecordComponent c) {
 		Class<?> t = c.getType();
 		boolean unsigned = c.isAnnotationPresent(Unsigned.class);
-		if (t == long.class)
-			return unsigned ? U64 : I64;
-		if (t == int.class && !unsigned)
-			return I32;
-		if (t == short.class && !unsigned)
-			return I16;
-		if (t == byte.class && !unsigned)
-			return I8;
-		if (t == float.class && !unsigned)
-			return F32;
-		if (t == double.class && !unsigned)
-			return F64;
-		if (t == boolean.class && !unsigned)
-			return BOOLEAN;
+		if (t == long.class && unsigned)
+			return U64;
+		if (FIELDS.containsKey(t) && !unsigned)
+			return FIELDS.get(t);
 		if (t == byte[].class && c.isAnnotationPresent(Size.class))
 			return bytes(c.getAnnotation(Size.class).value());
 		if (t.isRecord() && !unsigned)
@@ -159,10 +153,8 @@ public final class Type<T> {
 				values[i] = all[i].type.get.apply(b);
 			try {
 				return type.cast(make.invokeWithArguments(values));
-			} catch (RuntimeException | Error e) {
-				throw e;
 			} catch (Throwable e) {
-				throw new IllegalStateException(e);
+				throw Native.thrown(e);
 			}
 		});
 	}
@@ -172,10 +164,8 @@ public final class Type<T> {
 		void put(ByteBuffer b, Object record) {
 			try {
 				((Type<Object>)type).put.accept(b, accessor.invoke(record));
-			} catch (RuntimeException | Error e) {
-				throw e;
 			} catch (Throwable e) {
-				throw new IllegalStateException(e);
+				throw Native.thrown(e);
 			}
 		}
 	}
@@ -192,6 +182,12 @@ public final class Type<T> {
 		put.accept(Native.wrap(record), value);
 		return record;
 	}
+
+	/** The bytes of a bound, or null: none. */
+	byte[] bound(T value) { return value == null ? null : encode(value); }
+
+	/** Room for so many records. */
+	byte[] room(long n) { return new byte[Math.multiplyExact((int)n, bytes)]; }
 
 	T decode(byte[] record) { return record == null ? null : get.apply(Native.wrap(record)); }
 
@@ -227,9 +223,9 @@ public final class Type<T> {
 		return decodeAll((byte[])((Object[])result)[0], (byte[])((Object[])result)[1]);
 	}
 
-	/** Of neighbours that are equal one record, what a function makes of two at a time. */
+	/** Of neighbours that are equal one record, what a function makes of two at a time; or null, if there is none. */
 	Native.Ask adding(BinaryOperator<T> fn) {
-		return (sum, some) -> {
+		return fn == null ? null : (sum, some) -> {
 			T all = decode(sum);
 			for (T record : decodeAll(some))
 				all = fn.apply(all, record);
@@ -268,22 +264,15 @@ public final class Type<T> {
 	String order(String key) {
 		if (key.contains("@"))
 			return key;
+		if (key.isEmpty())
+			return String.join(",", fields.stream().map(Field::key).toList());
 		List<String> names = new ArrayList<>();
-		if (key.isEmpty()) {
-			for (Field f : fields)
-				names.add(f.key());
-			return String.join(",", names);
-		}
 		for (String want : key.split(",", -1)) {
-			String name = want.startsWith("-") ? want.substring(1) : want;
-			Field found = null;
-			for (Field f : fields) {
-				if (f.name.equals(name))
-					found = f;
-			}
-			if (found == null)
-				throw ExtmemException.usage("records have no field " + want);
-			names.add(found.key() + (want.startsWith("-") ? ":r" : ""));
+			boolean descending = want.startsWith("-");
+			String name = descending ? want.substring(1) : want;
+			Field found = fields.stream().filter(f -> f.name.equals(name)).findFirst().orElseThrow(
+				() -> ExtmemException.usage("records have no field " + want));
+			names.add(found.key() + (descending ? ":r" : ""));
 		}
 		return String.join(",", names);
 	}

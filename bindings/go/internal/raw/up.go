@@ -7,15 +7,13 @@ package raw
 #cgo pkg-config: extmem
 #cgo CFLAGS: -O2 -Wno-unused -Wno-maybe-uninitialized
 extern void emb_go_free(void *p);
-extern int emb_go_close(unsigned long long id, int collected);
-extern void emb_go_cancel(unsigned long long id);
-extern int emb_go_is_open(unsigned long long id);
 extern void *emb_go_answer(void *f, unsigned long long n);
 */
 import "C"
 
 import (
 	"encoding/binary"
+	"fmt"
 	"sync"
 	"unsafe"
 )
@@ -49,8 +47,8 @@ func (r *Result) Slice() []byte {
 	return b
 }
 
-// Take makes the result of what a function of this package returned, or nil: it succeeded without results.
-func Take(from uint64) *Result {
+// take makes the result of what C returned, or nil: it succeeded without results.
+func take(from uint64) *Result {
 	if from == 0 {
 		return nil
 	}
@@ -72,21 +70,6 @@ func Take(from uint64) *Result {
 	return r
 }
 
-// Close closes a handle: false, if somebody is inside of what it is a part of.
-func Close(id uint64, collected bool) bool {
-	n := C.int(0)
-	if collected {
-		n = 1
-	}
-	return C.emb_go_close(C.ulonglong(id), n) != 0
-}
-
-// Cancel stops it.
-func Cancel(id uint64) { C.emb_go_cancel(C.ulonglong(id)) }
-
-// IsOpen tells whether it was not closed.
-func IsOpen(id uint64) bool { return C.emb_go_is_open(C.ulonglong(id)) != 0 }
-
 // Values that C has numbers for: functions, and what they have thrown.
 var (
 	lock   sync.Mutex
@@ -94,8 +77,11 @@ var (
 	last   uint64
 )
 
-// Keep gives a value a number.
-func Keep(value any) uint64 {
+// keep gives a value a number; 0: there is none.
+func keep(value any) uint64 {
+	if value == nil {
+		return 0
+	}
 	lock.Lock()
 	defer lock.Unlock()
 	last++
@@ -126,7 +112,7 @@ func function[F any](id uint64) F {
 
 // Functions of the caller's, as the facade keeps them.  Memory is that of the library until they return.
 type (
-	Progress func(phase uint, done, total uint64) bool
+	Progress func(phase string, done, total uint64) bool
 	Cmp      func(a, b unsafe.Pointer) int
 	Keys     func(records unsafe.Pointer, keys []uint64) error
 	Visit    func(i uint64, records []byte) error
@@ -142,25 +128,13 @@ type Asked struct {
 	Stop func()
 }
 
+var phases = []string{"runs", "merge", "output"}
+
 // caught keeps what a function has panicked with.
 func caught(thrown *uint64) {
 	if p := recover(); p != nil {
-		*thrown = Keep(Panic{p})
+		*thrown = keep(Panic{p})
 	}
-}
-
-func failed(err error) uint64 {
-	if err == nil {
-		return 0
-	}
-	return Keep(err)
-}
-
-func truth(is bool) C.int {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 //export embGoRelease
@@ -174,7 +148,11 @@ func embGoRelease(id uint64) {
 //export embGoProgress
 func embGoProgress(id uint64, phase uint32, done, total uint64, stop *C.int) (thrown uint64) {
 	defer caught(&thrown)
-	*stop = truth(function[Progress](id)(uint(phase), done, total))
+	name := fmt.Sprint(phase)
+	if phase < uint32(len(phases)) {
+		name = phases[phase]
+	}
+	*stop = C.int(truth(function[Progress](id)(name, done, total)))
 	return 0
 }
 
@@ -182,26 +160,26 @@ func embGoProgress(id uint64, phase uint32, done, total uint64, stop *C.int) (th
 func embGoCmp(id uint64, a, b unsafe.Pointer, bytes uint64, result *C.int) (thrown uint64) {
 	defer caught(&thrown)
 	n := function[Cmp](id)(a, b)
-	*result = truth(n > 0) - truth(n < 0)
+	*result = C.int(truth(n > 0) - truth(n < 0))
 	return 0
 }
 
 //export embGoKeys
 func embGoKeys(id uint64, records unsafe.Pointer, bytes uint64, keys unsafe.Pointer, n uint64) (thrown uint64) {
 	defer caught(&thrown)
-	return failed(function[Keys](id)(records, unsafe.Slice((*uint64)(keys), n)))
+	return keep(function[Keys](id)(records, unsafe.Slice((*uint64)(keys), n)))
 }
 
 //export embGoVisit
 func embGoVisit(id, i uint64, records unsafe.Pointer, bytes uint64, change C.int) (thrown uint64) {
 	defer caught(&thrown)
-	return failed(function[Visit](id)(i, unsafe.Slice((*byte)(records), bytes)))
+	return keep(function[Visit](id)(i, unsafe.Slice((*byte)(records), bytes)))
 }
 
 //export embGoTest
 func embGoTest(id uint64, record unsafe.Pointer, bytes uint64, result *C.int) (thrown uint64) {
 	defer caught(&thrown)
-	*result = truth(function[Test](id)(record))
+	*result = C.int(truth(function[Test](id)(record)))
 	return 0
 }
 
@@ -218,7 +196,7 @@ func embGoAsk(id uint64, a unsafe.Pointer, na uint64, b unsafe.Pointer, nb uint6
 	defer caught(&thrown)
 	answer, is, err := function[Asked](id).Ask(unsafe.Slice((*byte)(a), na), unsafe.Slice((*byte)(b), nb))
 	if err != nil || !is {
-		return failed(err)
+		return keep(err)
 	}
 	*some = -1
 	if to := C.emb_go_answer(f, C.ulonglong(len(answer))); to != nil {
@@ -233,6 +211,3 @@ func embGoLog(id uint64, level C.int, line *C.char) {
 	defer func() { _ = recover() }() // With nobody to tell.
 	function[Log](id)(int(level), C.GoString(line))
 }
-
-// copied takes a text of C's, which may go.
-func copied(text []byte) []byte { return append([]byte(nil), text...) }
