@@ -24,7 +24,7 @@ function cell(key, form) {
 	row = f["n"] " " f["phase"]
 	is = f["ops"] "/" f["sum"]
 	# Hardly any two keys are the same.
-	if (f["ops"] < f["n"] * 0.9)
+	if (f["ops"] + 0 < f["n"] * 0.9)
 		stopped[f["n"]] = f["ops"]
 	if (!(row in order)) {
 		order[row] = ++rows
