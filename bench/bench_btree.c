@@ -3,8 +3,8 @@
  * bench_btree.c -- the B+-tree workload: loading, inserting, looking up, passing through, erasing.
  *
  *	bench_btree [--n 2^24] [--ops 100000] [--ins 1000000] [--scans 1000] [--cache 128M] [--many 1] [--unsorted 0]
- *		[--leaf 32K] [--node 4K] [--budget 0] [--simdisks 0] [--ends 0] [--only PHASES] [--depth 0]
- *		[--dir DIR]
+ *		[--leaf 32K] [--node 4K] [--fill 0] [--batch 8192] [--budget 0] [--simdisks 0] [--ends 0]
+ *		[--limit 600] [--only PHASES] [--depth 0] [--dir DIR]
  *
  * Keys are 8 characters a to z, and data 32 bytes.  The phases are those of other libraries' drivers: `bulk' loads n
  * sorted records that are made on the way; `insert', `locate' (the first key that is not less) and `erase' are ops
@@ -14,6 +14,8 @@
  *   --many 1        also `locate_many' and `insert_many', one call for all ops, and `fullscan'
  *   --unsorted 1    also `unsorted': n records in no order go through a sorter into a tree; 2: nothing before it
  *   --cache         of leaves and nodes together; nodes have a 16th
+ *   --fill          percent of leaves and nodes that are filled by loading; 0: the default
+ *   --batch         records that a call for many gets when ranges, or all, are passed through; 0: a range
  *   --budget        memory of the context: what a sorter may take; 0: four times the cache
  *   --simdisks N    on N simulated disks in memory
  *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, scan, erase and verify only these, with
@@ -21,6 +23,7 @@
  *   --depth         requests of a disk that are under way; 0: the default
  *   --ends 1        only `fill', n records in no order into an empty tree, one by one, and `drain', the least one is
  *                   taken out until it is empty (LEDA-SM's tables 3.1 and 3.2)
+ *   --limit         seconds after which `fill' is stopped; then `drain' has fewer
  *
  * Making the records of `bulk' is timed alone before, as `generate'.
  */
@@ -38,7 +41,8 @@ enum { KEY = 8, REC = 40, BATCH = 8192, DISKS_MOST = 8 };
 #define SPACE UINT64_C(208827064576)            /* 26^8 */
 
 typedef struct settings {
-	uint64_t n, ops, ins, scans, cache, leaf, node;
+	uint64_t n, ops, ins, scans, cache, leaf, node, batch, limit;
+	uint32_t fill;
 	int many, unsorted, ends;
 	const char *only;       /* NULL: all phases */
 } settings;
@@ -130,14 +134,16 @@ static void generate(em_btree_loader *l)
 
 static void bulk(void)
 {
+	em_btree_load_opts o = EM_BTREE_LOAD_OPTS_INIT;
 	em_btree_loader *l;
 	peer_mark m;
 
 	phase_begin(&m);
 	generate(NULL);
 	report(&m, set.n, "generate", set.n, 0);
+	o.leaf_fill = o.node_fill = set.fill;
 	phase_begin(&m);
-	must(em_btree_loader_open(&l, tree, NULL), "loader");
+	must(em_btree_loader_open(&l, tree, &o), "loader");
 	generate(l);
 	must(em_btree_loader_finish(l), "finish");
 	em_btree_loader_close(l);
@@ -222,33 +228,38 @@ static void insert_many(void)
 static void scan(uint64_t ranges, const char *phase)
 {
 	const uint64_t each = ranges != 0 ? set.n / ranges : UINT64_MAX;
+	const uint64_t most = set.batch != 0 ? set.batch : ranges != 0 ? each + 1 : BATCH;
 	uint64_t i, k, got, left, count = 0, sum = 0, h;
+	char *records = malloc((size_t)most * REC);
 	em_btree_cursor *c;
 	char key[KEY];
 	em_status st;
 	peer_mark m;
 
+	if (records == NULL)
+		peer_die("memory");
 	phase_begin(&m);
 	must(em_btree_cursor_open(&c, tree), "cursor");
 	for (i = 0; i < ranges + (ranges == 0); i++) {
 		make_key(random_id(i, 0x3333), key);
 		st = em_btree_cursor_seek(c, ranges != 0 ? key : NULL, EM_BTREE_GE);
 		if (st == EM_OK)
-			st = em_btree_cursor_get(c, batch);
+			st = em_btree_cursor_get(c, records);
 		for (left = each, got = 1; st == EM_OK && left != 0;) {
 			for (k = 0; k < got; k++) {
-				memcpy(&h, batch + k * REC + 8, 8);
+				memcpy(&h, records + k * REC + 8, 8);
 				sum += h;
 			}
 			count += got;
 			left -= got;
-			st = em_btree_cursor_next_many(c, batch, left < BATCH ? left : BATCH, &got);
+			st = em_btree_cursor_next_many(c, records, left < most ? left : most, &got);
 		}
 		if (st < EM_OK)
 			must(st, "scan");
 	}
 	em_btree_cursor_close(c);
 	report(&m, set.n, phase, count, sum);
+	free(records);
 }
 
 static void erase(void)
@@ -299,7 +310,7 @@ static void ends(void)
 
 	open_tree();
 	phase_begin(&m);
-	for (count = 0; count < set.n; count++) {
+	for (count = 0; count < set.n && (count % 4096 != 0 || peer_now() - m.t < (double)set.limit); count++) {
 		make(random_id(count, 0x9999), record);
 		must(em_btree_insert(tree, record), "insert");
 	}
@@ -403,6 +414,9 @@ int main(int argc, char **argv)
 	set.cache = peer_size(peer_arg(argc, argv, "cache", "128M"));
 	set.leaf = peer_size(peer_arg(argc, argv, "leaf", "0"));
 	set.node = peer_size(peer_arg(argc, argv, "node", "0"));
+	set.batch = peer_size(peer_arg(argc, argv, "batch", "8192"));
+	set.limit = peer_size(peer_arg(argc, argv, "limit", "600"));
+	set.fill = (uint32_t)peer_size(peer_arg(argc, argv, "fill", "0"));
 	set.many = atoi(peer_arg(argc, argv, "many", "1"));
 	set.unsorted = atoi(peer_arg(argc, argv, "unsorted", "0"));
 	set.only = peer_arg(argc, argv, "only", NULL);

@@ -23,7 +23,7 @@ function cell(x, form) {
 	if (f["of"] == "raw" && "peer" in f)
 		phase = phase ~ /write/ ? "bulk" : phase ~ /read/ ? "fullscan" : "none"
 	# Those that were stopped: as if they had gone on like that.
-	if (phase == "unsorted" && f["ops"] < f["n"]) {
+	if (phase == "unsorted" && f["ops"] + 0 < f["n"] + 0) {
 		stopped[f["of"]] = int(f["ops"] * 100 / f["n"])
 		f["seconds"] *= f["n"] / f["ops"]
 	}

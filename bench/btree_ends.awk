@@ -12,7 +12,7 @@ function cell(key, form) {
 		if ((p = index($i, "=")) > 0)
 			f[substr($i, 1, p - 1)] = substr($i, p + 1)
 	key = f["n"] " " f["phase"] " " f["peer"]
-	value[key] = value[key] " " f["seconds"] * 1e6 / f["n"]
+	value[key] = value[key] " " f["seconds"] * 1e6 / f["ops"]
 	if ("reads" in f) {
 		# Numbers of a tree count on from one phase to the next.
 		fill = f["phase"] == "fill"
@@ -23,11 +23,14 @@ function cell(key, form) {
 	}
 	row = f["n"] " " f["phase"]
 	is = f["ops"] "/" f["sum"]
+	# Hardly any two keys are the same.
+	if (f["ops"] + 0 < f["n"] * 0.9)
+		stopped[f["n"]] = f["ops"]
 	if (!(row in order)) {
 		order[row] = ++rows
 		name[rows] = row
 		found[row] = is
-	} else if (found[row] != is) {
+	} else if (found[row] != is && !(f["n"] in stopped)) {
 		print "btree_ends: " row " gave other records: " is ", " found[row] >"/dev/stderr"
 		failed = 1
 	}
@@ -40,5 +43,7 @@ END {
 		printf "%12d %-8s %12s %12s %12d %12d\n", part[1], part[2] == "fill" ? "insert" : "pop_min",
 			cell(key, "%.3f"), cell(name[i] " std_map", "%.3f"), reads[key], writes[key]
 	}
+	for (n in stopped)
+		printf "of %d records only %d were inserted in time, and taken out\n", n, stopped[n]
 	exit failed
 }

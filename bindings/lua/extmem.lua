@@ -387,7 +387,7 @@ function BTree:erase(key) return self:call("erase", key) ~= nil end
 for name, fn in pairs {first = "min", last = "max", pop_first = "pop_min", pop_last = "pop_max"} do
 	BTree[name] = function(self) return self:pair(self:call(fn)) end
 end
--- Fill an empty tree with what a Sorter of its order has: each block is written once, and full.
+-- Fill an empty tree with what a Sorter of its order has: each block is written once.
 function BTree:load(sorter)
 	self:call("load_sorted", (sorter.finished and sorter or sorter:finish()).handle, nil)
 end

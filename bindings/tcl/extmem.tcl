@@ -388,7 +388,7 @@ oo::class create ::extmem::BTree {
 	method put {key {value ""}} { my call upsert [if {$set} {set key} else {list $key $value}] }
 	# Whether it was there.
 	method erase {key} { return [expr {[my call erase $key] ne ""}] }
-	# Fill an empty tree with what a sorter of its order has: each block is written once, and full.
+	# Fill an empty tree with what a sorter of its order has: each block is written once.
 	method load {sorter} {
 		if {![$sorter finished]} { $sorter finish }
 		my call load_sorted [$sorter handle] {}

@@ -357,9 +357,9 @@ EM_API void em_btree_cursor_error(const em_btree_cursor *c, em_errinfo *err);
 /*
  * Loading.
  *
- * A tree of records that are sorted already is made from its leaves up: each block is written once, and full.  Records
- * that are not sorted go through an em_sorter with the order of the tree first; that is many times as fast as to insert
- * them one by one, as soon as they do not fit into memory.
+ * A tree of records that are sorted already is made from its leaves up, and each block is written once.  Records that
+ * are not sorted go through an em_sorter with the order of the tree first; that is many times as fast as to insert them
+ * one by one, as soon as they do not fit into memory.
  *
  *     em_sorter_open(&sorter, ctx, order, NULL);
  *     ... em_sorter_push(sorter, records, n) ...
@@ -376,10 +376,12 @@ enum {
 typedef struct em_btree_load_opts {
 	uint32_t size;          /**< sizeof(em_btree_load_opts); set by the initialiser. */
 	uint32_t flags;         /**< EM_BTREE_LOAD_..., combined. */
-	uint32_t leaf_fill;     /**< How full leaves are, in percent, 1 to 100; 0: 100.  A tree into which records are
-	                             going to be inserted all over the place is changed with fewer splits if it is
-	                             less. */
-	uint32_t node_fill;     /**< The same of nodes. */
+	uint32_t leaf_fill;     /**< How full leaves are, in percent, 1 to 100; 0: 95.  It is a number of records, which
+	                             is rounded up: so leaves of fewer than 20 are full then.  As long as a leaf has
+	                             places an insertion does not split it, and those that lie one behind the other on
+	                             the disk stay so.  The fewer there are, the less is read by scans, and written to a
+	                             file by em_btree_save(): 100 is for a tree that is not going to change. */
+	uint32_t node_fill;     /**< The same of nodes, and their children. */
 	em_errinfo *errinfo;    /**< Filled when opening fails, or em_btree_load_sorted(); may be NULL. */
 } em_btree_load_opts;
 #define EM_BTREE_LOAD_OPTS_INIT { sizeof(em_btree_load_opts), 0, 0, 0, NULL }

@@ -248,7 +248,9 @@ static em_btree_load_opts load_opts(load *l)
 	em_btree_load_opts opts = EM_BTREE_LOAD_OPTS_INIT;
 
 	opts.flags = (l->so->sort.flags & EM_SORT_UNIQUE) != 0 ? EM_BTREE_LOAD_SKIP : 0;
-	opts.leaf_fill = (uint32_t)l->so->btree.fill;
+	/* What is in a file stays as it is. */
+	opts.leaf_fill = l->so->btree.fill != 0 ? (uint32_t)l->so->btree.fill : 100;
+	opts.node_fill = 100;
 	opts.errinfo = &l->err;
 	return opts;
 }

@@ -7,6 +7,8 @@
  * last place moves to the place that is free.
  *
  * A leaf without an array has room for some more records.  So one that was filled in order is full to the last byte.
+ * One that is nearly full never gets an array, as that would take the places that were left free in it: of records of
+ * 8 bytes 3273 lie in 32 KiB with an array, and 4092 without.  Records are moved in it until it is split.
  */
 #include "container/btree_leaf.h"
 
@@ -19,7 +21,8 @@
 #define RUN_SHARE 8u            /* ... or, if that is more, this part of a leaf */
 #define PARTS_SHARE 16u         /* two leaves stay two if there is room for this part of one more */
 #define WIDE_LEAST 64u          /* slots: of fewer an eighth is no less work than a fourth */
-#define MOVED_LEAST 1024u      /* bytes: no more are moved rather than begin an array */
+#define MOVED_LEAST 1024u       /* bytes: no more are moved rather than begin an array */
+#define ARRAY_SHARE 16u         /* with the array there is room for this part more of what there is, or none is begun */
 
 /* With parameters that are known where it is called. */
 #define LEAF_INLINE static inline __attribute__((always_inline))
@@ -209,13 +212,13 @@ static int full(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot)
 	return !has_room(f, p, (size_t)p.leaf->n + 1, has_slots(p));
 }
 
-/* Have the array, if there is room for it. */
+/* Have the array for n records, if there is room for it, and for some more. */
 static int make_slots(const emi_leaf_form *f, emi_leaf_place p, uint32_t n)
 {
 	place *slot = slots(p);
 	uint32_t i;
 
-	if (!has_room(f, p, n, 1))
+	if (!has_room(f, p, (size_t)n + n / ARRAY_SHARE, 1))
 		return 0;
 	for (i = 0; i < p.leaf->n; i++)
 		slot[i] = (place)i;

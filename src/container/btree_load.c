@@ -7,16 +7,22 @@
 
 #include "base/memory.h"
 
+#define FILL 95u                /* percent: what is free is for records that come later, and is read in vain by scans */
+
+/* So many percent of n, and more rather than less: of few there is no place to spare. */
+static uint32_t part_of(uint32_t n, uint32_t percent)
+{
+	return (uint32_t)(((uint64_t)n * percent + 99) / 100);
+}
+
 em_status emi_btree_load_open(emi_btree_load *l, em_btree *t, const em_btree_load_opts *o, em_errinfo *err)
 {
-	const uint32_t node_fill = o->node_fill != 0 ? o->node_fill : 100;
-	uint32_t most;
+	const uint32_t most = part_of(t->plan.fan, o->node_fill != 0 ? o->node_fill : FILL);
 
 	l->tree = t;
 	l->behind.tree = t;
-	l->leaf_fill = o->leaf_fill != 0 ? o->leaf_fill : 100;
+	l->leaf_fill = o->leaf_fill != 0 ? o->leaf_fill : FILL;
 	l->skip = (o->flags & EM_BTREE_LOAD_SKIP) != 0;
-	most = (uint32_t)((uint64_t)t->plan.fan * node_fill / 100);
 	l->node_most = most > t->plan.fan_least ? most : t->plan.fan_least + 1;
 	l->first = EMI_BTREE_NONE;
 	l->last = emi_alloc(t->object.ctx, t->plan.record, err);
@@ -144,8 +150,7 @@ static em_status next_leaf(emi_btree_load *l, const char *record, em_errinfo *er
 	l->leaves++;
 	place = emi_btree_place(t, &pin);
 	t->form.kind->init(&t->form, place);
-	l->room = (uint32_t)((uint64_t)t->form.kind->room(&t->form, place) * l->leaf_fill / 100);
-	l->room += l->room == 0;
+	l->room = part_of(t->form.kind->room(&t->form, place), l->leaf_fill);
 	add_child(l, 1, pin.id, head, record);
 	if (l->leaf.u.at != NULL) {
 		pin.u.leaf->prev = l->leaf.id;

@@ -224,6 +224,7 @@ typedef struct cold {
 static void cold_open(cold *k)
 {
 	const uint64_t n = (uint64_t)COLD_LEAVES * 254;
+	em_btree_load_opts opts = EM_BTREE_LOAD_OPTS_INIT;
 	em_btree_loader *l;
 	btree_case *c = &k->c;
 	uint64_t i;
@@ -233,7 +234,8 @@ static void cold_open(cold *k)
 	k->dir = test_dir_make();
 	k->path = test_path(k->dir, "tree");
 	btree_case_make(c);
-	assert_int_equal(em_btree_loader_open(&l, c->t, NULL), EM_OK);
+	opts.leaf_fill = 100;
+	assert_int_equal(em_btree_loader_open(&l, c->t, &opts), EM_OK);
 	for (i = 0; i < n; i++) {
 		btree_case_record(c, c->buf, i, (uint32_t)i);
 		assert_int_equal(em_btree_loader_push(l, c->buf, 1, NULL), EM_OK);

@@ -386,7 +386,7 @@ package Extmem::BTree {
 	sub pop_first { return $_[0]->pair(scalar $_[0]->call('pop_min')) }
 	sub pop_last  { return $_[0]->pair(scalar $_[0]->call('pop_max')) }
 
-	# Fill an empty tree with what a Sorter of its order has: each block is written once, and full.
+	# Fill an empty tree with what a Sorter of its order has: each block is written once.
 	sub load {
 		my ($self, $sorter) = @_;
 		return $self->call('load_sorted', ($sorter->{finished} ? $sorter : $sorter->finish)->{handle}, undef);

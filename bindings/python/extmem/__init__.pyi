@@ -467,7 +467,7 @@ class BTree(_Container, MutableMapping[Any, Any]):
     def load(self, sorter: Sorter) -> None: ...
         # = load_sorted(self, sorter, None)
         # Fill an empty tree with all that a Sorter of whole records, by the order of the tree, has: each block is
-        # written once, and full.
+        # written once.
     def get_many(self, keys: _Buffer | Iterable[Any]) -> tuple[bytearray, bytearray]: ...
         # = get_many(self, keys)[:2]
         # For many keys: a buffer of records, and one of bytes: 1 where there is one.

@@ -435,7 +435,7 @@ module Extmem
     def shift = pair(call(:pop_min))
     def pop = pair(call(:pop_max))
 
-    # Fill an empty tree with what a Sorter of its order has: each block is written once, and full.
+    # Fill an empty tree with what a Sorter of its order has: each block is written once.
     def load(sorter)
       sorter.finish unless sorter.finished?
       call(:load_sorted, sorter.handle, nil)
