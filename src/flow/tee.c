@@ -133,7 +133,10 @@ static em_status keep(emi_tee *t, emi_tee_output *o, const em_batch *b, em_errin
 	if (st != EM_OK)
 		return st;
 	st = push(o->queue, b);
-	return st == EM_OK ? st : queue_failed(o->queue, st, err);
+	if (st != EM_OK)
+		return queue_failed(o->queue, st, err);
+	o->chunks += b->ends != NULL;
+	return EM_OK;
 }
 
 /* Records of the input are lent by an output, which copies them. */
@@ -154,6 +157,12 @@ static em_status take(emi_tee_output *o, const em_batch *b, em_errinfo *err)
 	return EM_OK;
 }
 
+/* Has it records that others have read?  What is there of a chunk that is not whole is none. */
+static int is_behind(const emi_tee_output *o)
+{
+	return o->s.varied ? o->chunks != 0 : em_queue_size(o->queue) != 0;
+}
+
 /* The next records of a queue are lent. */
 static em_status pop(emi_tee_output *o, em_errinfo *err)
 {
@@ -166,6 +175,7 @@ static em_status pop(emi_tee_output *o, em_errinfo *err)
 		st = em_queue_pop_many(o->queue, s->room, s->room_records, &got);
 		return st == EM_OK ? emi_stream_show(s, (size_t)got) : queue_failed(o->queue, st, err);
 	}
+	o->chunks--;
 	st = em_queue_pop_many(o->queue, &head, sizeof head, NULL);
 	if (st == EM_OK)
 		st = em_queue_pop_many(o->queue, o->lines->ends, head.n * sizeof *o->lines->ends, NULL);
@@ -243,7 +253,7 @@ static em_status next(em_stream *s, em_errinfo *err)
 	}
 	if (st != EM_OK)
 		return st;
-	return em_queue_size(o->queue) == 0 ? read_on(o, err) : pop(o, err);
+	return is_behind(o) ? pop(o, err) : read_on(o, err);
 }
 
 static void free_stem(em_stream *s)

@@ -36,6 +36,7 @@ struct emi_tee_output {
 	emi_tee *stem;          /* NULL: it has no more to do with it */
 	uint32_t i;
 	em_queue *queue;        /* NULL: it was never behind */
+	uint64_t chunks;        /* of records of any length: those that are whole in the queue */
 	emi_lines_made *lines;  /* what it lends, of records of any length; NULL: not yet */
 	emi_tee_path path;
 };

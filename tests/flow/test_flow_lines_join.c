@@ -101,7 +101,7 @@ static void add_row(join_case *c, lines_model *m, const row *r)
 
 	for (i = 0; i < r->n; i++) {
 		if (c->separator == EM_TEXT_BLANKS)
-			put(line, &at, i != 0 || test_below(&c->t.rng, 4) == 0 ? "\t  " + test_below(&c->t.rng, 3) : "");
+			put(line, &at, i != 0 || test_below(&c->t.rng, 4) == 0 ? &"\t  "[test_below(&c->t.rng, 3)] : "");
 		else
 			put(line, &at, i != 0 ? one : "");
 		put(line, &at, r->field[i]);
