@@ -12,9 +12,9 @@
  * (extmem/batch.h), cursors are asked by em_cursor_next_sized(), and records have no delimiter or prefix.  Functions of
  * the caller's get batches of at most 512 records, which have one or more and are theirs until they return.
  *
- * Nodes that take such streams are those of this file, em_stream_sort(), em_stream_concat() and em_stream_slice();
- * em_stream_lines_map() leads to records of one size, and so to all others, which return EM_ERR_NOTSUP.  Equal lines
- * are left once by EM_SORT_UNIQUE.
+ * Nodes that take such streams are those of this file, em_stream_sort(), em_stream_set(), em_stream_tee(),
+ * em_stream_concat() and em_stream_slice(); em_stream_lines_map() leads to records of one size, and so to all others,
+ * which return EM_ERR_NOTSUP.  Equal lines are left once by EM_SORT_UNIQUE.
  */
 #ifndef EXTMEM_STREAM_LINES_H
 #define EXTMEM_STREAM_LINES_H
@@ -22,6 +22,8 @@
 #include <extmem/format.h>
 #include <extmem/sink.h>
 #include <extmem/stream.h>
+#include <extmem/stream_nodes.h>
+#include <extmem/text.h>
 
 EM_BEGIN_DECLS
 
@@ -62,6 +64,65 @@ typedef int (*em_lines_map_fn)(void *user, const em_batch *lines, void *to);
 EM_API EM_NODISCARD em_status em_stream_lines_map(em_stream **out, em_stream *in, uint64_t record_bytes,
 						  em_lines_map_fn fn, void *user, void (*user_free)(void *user),
 						  em_errinfo *err);
+
+/** A record of any length that a function of the caller's is making. */
+typedef struct em_line em_line;
+
+/**
+ * Put n bytes behind those that a record has.  Only the function that was given the record calls this, until it
+ * returns.  bytes may be NULL if n is 0, and may lie in records that the function was given.
+ *
+ * Returns: EM_OK; EM_ERR_INVAL (line is NULL, or bytes); EM_ERR_MEMLIMIT, EM_ERR_NOMEM: the node fails with it, whatever
+ * its function returns then.
+ */
+EM_API EM_NODISCARD em_status em_line_put(em_line *line, const void *bytes, size_t n);
+
+/** Make a record of a pair, out of what is put behind its end, which is nothing yet.  left or right is NULL where there
+ *  is none. */
+typedef int (*em_lines_join_fn)(void *user, const void *left, size_t left_bytes, const void *right,
+				size_t right_bytes, em_line *line);
+
+typedef struct em_lines_join_opts {
+	uint32_t size;          /**< sizeof(em_lines_join_opts); set by the initialiser. */
+	uint32_t kind;          /**< EM_JOIN_... (extmem/stream_nodes.h) */
+	const em_order *left;   /**< A text order (extmem/text.h).  Left records are sorted by its keys; without keys it
+	                             is the whole record. */
+	const em_order *right;  /**< That of right ones: as many keys, of the same kinds and flags, at any places; only
+	                             which blanks count may differ.  NULL: as `left'. */
+	em_lines_join_fn fn;    /**< NULL: as the utility join makes a line: see below. */
+	void *user;             /**< Of fn. */
+	uint64_t memory_bytes;  /**< For the right records of one key, each of which takes 8 bytes more than it has; 0:
+	                             an eighth of the context's memory. */
+	void (*user_free)(void *user); /**< Of user (extmem/stream.h), unless em_stream_lines_join() fails with
+	                             EM_ERR_VERSION; NULL: nothing is called. */
+	void *reserved_last;    /**< NULL. */
+	uint32_t separator;     /**< The byte between the fields that come without fn, 0...255; EM_TEXT_BLANKS: that of
+	                             `left', or a space where that has none. */
+	uint32_t reserved;      /**< 0. */
+} em_lines_join_opts;
+#define EM_LINES_JOIN_OPTS_INIT                                                                                        \
+	{ sizeof(em_lines_join_opts), 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, EM_TEXT_BLANKS, 0 }
+/** As EM_LINES_JOIN_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_lines_join_opts_init(em_lines_join_opts *out, size_t bytes);
+
+/**
+ * Join two streams of records of any length that are sorted by their keys, as em_stream_join() does those of one size.
+ * Keys are all that counts: a comparison of whole records that is last in an order only tells how equal keys are sorted.
+ * Where fields are separated by blanks, these are part of the field behind them, unless a key has EM_TEXT_SKIP_START.
+ *
+ * Without fn a record of EM_JOIN_INNER, EM_JOIN_LEFT or EM_JOIN_FULL has the fields of the keys, of the left record or
+ * else of the right one; then the other fields of the left record, and those of the right one.  Fields are separated by
+ * opts->separator, and where they were by blanks they have none.  A field of a key that a record lacks is empty, and in
+ * the place of a record that is missing nothing comes.  So keys have to be whole fields then, and the orders say what
+ * separates them.  EM_JOIN_SEMI and EM_JOIN_ANTI lend the left record as it is.
+ *
+ * Returns also EM_ERR_INVAL (no such kind or separator; an input has records of one size; an order is missing, of
+ * another context or for records of one size; keys differ in number, kind or flags; without fn a key is not of whole
+ * fields), EM_ERR_VERSION.  Pulling it returns also EM_ERR_MEMLIMIT: there are more right records of one key than
+ * opts->memory_bytes hold.
+ */
+EM_API EM_NODISCARD em_status em_stream_lines_join(em_stream **out, em_stream *left, em_stream *right,
+						   const em_lines_join_opts *opts, em_errinfo *err);
 
 /**
  * A sink that writes records of any length to a file, as em_sink_file() does, with a delimiter or prefix as format

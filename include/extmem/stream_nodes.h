@@ -14,7 +14,7 @@
  * Making a node returns, beside what is said there, EM_ERR_INVAL (a pointer is NULL, an input is of another context
  * than the others or comes twice), EM_ERR_STATE (it is the input of another node), and EM_ERR_BUSY (it is at work).
  * Orders are of the context of the inputs and for their records (EM_ERR_INVAL); those of records of any length are
- * EM_ERR_NOTSUP.
+ * EM_ERR_NOTSUP, but for em_stream_set().
  *
  * Inputs may come from one tee (em_stream_tee()).  Where one path reads to the end before it lends, by a sort or
  * em_stream_reverse(), or where inputs are read one after the other, as by em_stream_concat(), the tee would have to
@@ -163,7 +163,8 @@ typedef struct em_tee_opts {
 	uint32_t size;          /**< sizeof(em_tee_opts); set by the initialiser. */
 	uint32_t flags;         /**< EM_TEE_... */
 	uint64_t buffer_bytes;  /**< For records that one output did not lend yet and another one did; 0: a 64th of the
-	                             context's memory.  At least a record. */
+	                             context's memory.  At least a record.  Records of any length take 8 bytes more
+	                             than they have, and so many of them as come together 16. */
 } em_tee_opts;
 #define EM_TEE_OPTS_INIT { sizeof(em_tee_opts), 0, 0 }
 /** As EM_TEE_OPTS_INIT, by a call (extmem/base.h). */
@@ -180,7 +181,9 @@ EM_API void em_tee_opts_init(em_tee_opts *out, size_t bytes);
  * A graph in which one output has to be read to its end before another one, such as a sort beside a merge, needs
  * EM_TEE_SPILL, or a buffer for all.  Where outputs come together in a node, making that finds out (see above).
  *
- * After a failure out[] are NULL.  EM_ERR_VERSION, EM_ERR_RANGE (buffer_bytes is less than a record).
+ * Of records of any length (extmem/stream_lines.h) one that is longer than the buffer cannot be kept, either.
+ *
+ * After a failure out[] are NULL.  EM_ERR_VERSION, EM_ERR_RANGE (buffer_bytes is less than a record of one size).
  */
 EM_API EM_NODISCARD em_status em_stream_tee(em_stream **out, uint32_t n, em_stream *in, const em_tee_opts *opts,
 					    em_errinfo *err);
@@ -216,7 +219,8 @@ enum {
 	EM_SET_SYMMETRIC = 3     /**< |m - n| times, the last of either. */
 };
 
-/** A set operation on two sorted streams.  EM_ERR_INVAL: there is no such operation. */
+/** A set operation on two sorted streams; also of records of any length, with a text order (extmem/text.h).
+ *  EM_ERR_INVAL: there is no such operation. */
 EM_API EM_NODISCARD em_status em_stream_set(em_stream **out, em_stream *a, em_stream *b, const em_order *order,
 					    uint32_t operation, em_errinfo *err);
 

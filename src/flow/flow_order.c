@@ -23,9 +23,21 @@ em_status emi_stream_check_order(const em_stream *in, const em_order *order, em_
 	return EM_OK;
 }
 
+em_status emi_stream_check_any_order(const em_stream *in, const em_order *order, em_errinfo *err)
+{
+	if (in == NULL || order == NULL || !in->varied)
+		return emi_stream_check_order(in, order, err);
+	if (emi_order_ctx(order) != in->object.ctx)
+		return emi_fail(err, EM_ERR_INVAL, "the order is of another context");
+	if (emi_order_vary(order) == NULL)
+		return emi_fail(err, EM_ERR_INVAL,
+				"the order is of records of one size, and those of the stream have any length");
+	return EM_OK;
+}
+
 em_status emi_stream_open_order(emi_collation *by, const em_stream *in, const em_order *order, em_errinfo *err)
 {
-	const em_status st = emi_stream_check_order(in, order, err);
+	const em_status st = emi_stream_check_any_order(in, order, err);
 
 	return st == EM_OK ? emi_collation_open(by, order, NULL, NULL, err) : st;
 }

@@ -11,6 +11,9 @@
 /* For records of `in', which may be NULL: EM_ERR_INVAL, EM_ERR_NOTSUP. */
 em_status emi_stream_check_order(const em_stream *in, const em_order *order, em_errinfo *err);
 
+/* The same for a node that takes records of any length, too, with an order of these. */
+em_status emi_stream_check_any_order(const em_stream *in, const em_order *order, em_errinfo *err);
+
 /* The same, and open a collation by it.  That fails as emi_collation_open(). */
 em_status emi_stream_open_order(emi_collation *by, const em_stream *in, const em_order *order, em_errinfo *err);
 

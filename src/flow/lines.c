@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 
 /* Bytes of text for which memory is taken at first. */
@@ -80,4 +81,82 @@ void emi_text_room_free(emi_text_room *r, em_ctx *ctx)
 		emi_buffer_free(ctx, r->at, r->bytes);
 	r->at = NULL;
 	r->bytes = 0;
+}
+
+emi_lines_made *emi_lines_made_new(em_ctx *ctx, em_errinfo *err)
+{
+	return emi_alloc(ctx, sizeof(emi_lines_made), err);
+}
+
+void emi_lines_made_free(emi_lines_made *m, em_ctx *ctx)
+{
+	if (m == NULL)
+		return;
+	emi_text_room_free(&m->text, ctx);
+	emi_free(ctx, m, sizeof *m);
+}
+
+size_t emi_lines_most(const em_stream *s)
+{
+	return s->most != 0 && s->most < EMI_LINES_MOST ? s->most : EMI_LINES_MOST;
+}
+
+int emi_lines_made_full(const em_stream *s, const emi_lines_made *m)
+{
+	return m->n >= emi_lines_most(s) || m->used >= TEXT_LEAST;
+}
+
+em_status emi_lines_made_put(emi_lines_made *m, em_ctx *ctx, const void *bytes, size_t n, em_errinfo *err)
+{
+	em_status st;
+
+	if (n > SIZE_MAX - m->used)
+		return emi_fail(err, EM_ERR_MEMLIMIT, "a record is longer than memory");
+	st = emi_text_room_need(&m->text, ctx, m->used + n, m->used, err);
+	if (st != EM_OK)
+		return st;
+	if (n != 0)
+		memcpy(m->text.at + m->used, bytes, n);
+	m->used += n;
+	return EM_OK;
+}
+
+void emi_lines_made_end(emi_lines_made *m)
+{
+	m->ends[m->n++] = m->used;
+}
+
+em_status emi_lines_made_show(em_stream *s, emi_lines_made *m)
+{
+	const size_t n = m->n;
+
+	m->n = m->used = 0;
+	if (n == 0)
+		return EM_END;
+	emi_lines_show(s, m->text.at, m->ends, n);
+	return EM_OK;
+}
+
+/* Bytes behind a frame that may be read. */
+#define FRAME_SPARE sizeof(uint64_t)
+
+em_status emi_line_frame_look(emi_line_frame *f, const emi_vary *vary, const em_stream *in, em_errinfo *err)
+{
+	const emi_one_record p = emi_one_in_hand(in);
+	const unsigned char *record = (const unsigned char *)p.at;
+	unsigned char *at = (unsigned char *)f->room.at;
+	em_status st = EM_OK;
+	size_t need = 0;
+
+	if (f->known)
+		return EM_OK;
+	if (at == NULL || emi_frame_make(vary, record, p.bytes, at, f->room.bytes - FRAME_SPARE, &need) == 0) {
+		if (at == NULL)
+			(void)emi_frame_make(vary, record, p.bytes, NULL, 0, &need);
+		st = emi_text_room_need(&f->room, in->object.ctx, need + FRAME_SPARE, 0, err);
+		if (st == EM_OK)
+			(void)emi_frame_make(vary, record, p.bytes, (unsigned char *)f->room.at, need, NULL);
+	}
+	f->known = st == EM_OK;
+	return st;
 }

@@ -12,6 +12,7 @@
 #define EMI_FLOW_LINES_H
 
 #include "flow/stream.h"
+#include "key/vary.h"
 
 /* Records that functions get at a time. */
 #define EMI_LINES_MOST 512u
@@ -35,6 +36,61 @@ typedef struct emi_text_room {
 /* Have room for so many bytes, of which the first `used' stay. */
 em_status emi_text_room_need(emi_text_room *r, em_ctx *ctx, size_t bytes, size_t used, em_errinfo *err);
 void emi_text_room_free(emi_text_room *r, em_ctx *ctx);
+
+/* A record where it lies. */
+typedef struct emi_one_record {
+	const char *at;         /* NULL: there is none */
+	size_t bytes;
+} emi_one_record;
+
+/* The next record of an input, which is in hand, whatever its length. */
+static inline emi_one_record emi_one_in_hand(const em_stream *in)
+{
+	emi_one_record p = { in->source.at, in->record };
+
+	if (in->varied) {
+		const uint64_t *end = (const uint64_t *)(const void *)in->source.at;
+		const uint64_t begin = end == in->first ? 0 : end[-1];
+
+		p.at = in->text != NULL ? in->text + begin : "";
+		p.bytes = (size_t)(*end - begin);
+	}
+	return p;
+}
+
+/* Records of any length that a node makes. */
+typedef struct emi_lines_made {
+	emi_text_room text;
+	size_t used;            /* bytes, also of a record that has no end yet */
+	size_t n;               /* records */
+	uint64_t ends[EMI_LINES_MOST];
+} emi_lines_made;
+
+/* EM_ERR_NOMEM, EM_ERR_MEMLIMIT: NULL. */
+emi_lines_made *emi_lines_made_new(em_ctx *ctx, em_errinfo *err);
+void emi_lines_made_free(emi_lines_made *m, em_ctx *ctx);
+
+/* How many records of any length s makes at a time, at most. */
+size_t emi_lines_most(const em_stream *s);
+
+/* Is that as much as s makes at a time? */
+int emi_lines_made_full(const em_stream *s, const emi_lines_made *m);
+
+/* Bytes more of a record, and its end. */
+em_status emi_lines_made_put(emi_lines_made *m, em_ctx *ctx, const void *bytes, size_t n, em_errinfo *err);
+void emi_lines_made_end(emi_lines_made *m);
+
+/* They become the window, and the next ones are made in their place.  EM_OK; EM_END: there are none. */
+em_status emi_lines_made_show(em_stream *s, emi_lines_made *m);
+
+/* The next record of an input of records of any length as its order compares it: a frame (key/vary.h). */
+typedef struct emi_line_frame {
+	emi_text_room room;
+	int known;              /* the frame is that of the next record */
+} emi_line_frame;
+
+/* Make it of the record in hand, if it is not known. */
+em_status emi_line_frame_look(emi_line_frame *f, const emi_vary *vary, const em_stream *in, em_errinfo *err);
 
 /* The window of s, which was set, is part of that of `in'. */
 static inline void emi_stream_same_text(em_stream *s, const em_stream *in)

@@ -90,14 +90,14 @@ static void refuse(walk *w, const emi_tee *t, const emi_tee_output *a, const emi
 	else
 		w->st = emi_fail(w->err, EM_ERR_MEMLIMIT,
 				 "a %s of outputs %" PRIu32 " (%s) and %" PRIu32 " (%s) of a tee: one is read to its "
-				 "end first, and the tee holds %" PRIu64 " records: EM_TEE_SPILL, or more buffer_bytes",
+				 "end first, and the tee holds %" PRIu64 " bytes: EM_TEE_SPILL, or more buffer_bytes",
 				 w->kind->name, a->i, by_a, b->i, by_b, t->most);
 }
 
 /* Can it keep all that an output has not lent? */
 static int holds_all(const emi_tee *t, em_stream *s)
 {
-	return t->most == UINT64_MAX || emi_stream_left(s) <= t->most;
+	return t->most == UINT64_MAX || emi_stream_left_bytes(s) <= t->most;
 }
 
 static int is_dangerous(const emi_tee *t, const emi_tee_output *a, emi_tee_output *b)

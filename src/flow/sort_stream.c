@@ -145,19 +145,6 @@ em_status emi_stream_check_sort(const em_stream *in, const em_order *order, cons
 	return st;
 }
 
-/* An order of records of any length is for such a stream. */
-static em_status check_order(const em_stream *in, const em_order *order, em_errinfo *err)
-{
-	if (in == NULL || order == NULL || !in->varied)
-		return emi_stream_check_order(in, order, err);
-	if (emi_order_ctx(order) != in->object.ctx)
-		return emi_fail(err, EM_ERR_INVAL, "the order is of another context");
-	if (emi_order_vary(order) == NULL)
-		return emi_fail(err, EM_ERR_INVAL,
-				"the order is of records of one size, and those of the stream have any length");
-	return EM_OK;
-}
-
 em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, const em_sort_opts *opts,
 			 em_errinfo *theirs)
 {
@@ -169,7 +156,7 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 	const emi_user watching = emi_job_user(opts);
 
 	if (st == EM_OK)
-		st = check_order(in, order, &err);
+		st = emi_stream_check_any_order(in, order, &err);
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_sort_opts, &o, opts, &err);
 	if (st == EM_OK)

@@ -5,7 +5,7 @@
 
 #include <extmem/queue.h>
 
-#include "flow/stream.h"
+#include "flow/lines.h"
 
 typedef struct emi_tee_output emi_tee_output;
 
@@ -16,7 +16,8 @@ typedef struct emi_tee {
 	int reading;            /* the input is at work */
 	uint32_t n;
 	emi_tee_output **output; /* n; NULL: it is closed */
-	uint64_t most;          /* records that a queue may have; UINT64_MAX: any number */
+	size_t unit;            /* bytes of what queues have: records of one size, or single bytes */
+	uint64_t most;          /* bytes that a queue may have; UINT64_MAX: any number */
 	em_container_opts queue; /* how queues are made */
 	em_status status;       /* how the input ended */
 	em_errinfo failure;
@@ -35,6 +36,8 @@ struct emi_tee_output {
 	emi_tee *stem;          /* NULL: it has no more to do with it */
 	uint32_t i;
 	em_queue *queue;        /* NULL: it was never behind */
+	uint64_t chunks;        /* of records of any length: those that are whole in the queue */
+	emi_lines_made *lines;  /* what it lends, of records of any length; NULL: not yet */
 	emi_tee_path path;
 };
 

@@ -199,3 +199,20 @@ void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned cha
 	emi_text_find_from(t, key, p, n, begin, end, &place);
 	narrow(key, p, begin, end);
 }
+
+int emi_text_next_field(const emi_text *t, const unsigned char *record, size_t n, size_t *at, size_t *begin,
+			size_t *end)
+{
+	static const unsigned char empty[1];
+	const unsigned char *const p = n != 0 ? record : empty;
+	const int blanks = t->separator == EM_TEXT_BLANKS;
+
+	if (*at > n)
+		return 0;
+	*begin = blanks ? emi_text_skip_blanks(p, *at, n) : *at;
+	if (blanks && *begin == n)
+		return 0;
+	*end = field_end(t, p, *begin, n);
+	*at = blanks ? *end : *end + 1;
+	return 1;
+}

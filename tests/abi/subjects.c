@@ -28,7 +28,7 @@ em_errinfo subjects_err;
 
 /* What calls are made with. */
 static em_ctx *ctx;
-static em_order *order;
+static em_order *order, *by_line;
 static em_disks *disks;
 static char *dir, *in, *out;
 static const uint64_t numbers[] = { 3, 1, 2 };
@@ -649,6 +649,21 @@ static em_status with_join_opts(void *theirs)
 	return st;
 }
 
+static em_status with_lines_join_opts(void *theirs)
+{
+	em_stream *both[2], *s;
+	em_status st;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(em_stream_lines(&both[i], ctx, NULL, 0, NULL, NULL), EM_OK);
+	st = em_stream_lines_join(&s, both[0], both[1], theirs, &subjects_err);
+	em_stream_close(s);
+	for (i = 0; i < 2 && st != EM_OK; i++)
+		em_stream_close(both[i]);
+	return st;
+}
+
 static em_status with_stream_graph_info(void *theirs)
 {
 	em_stream *s;
@@ -811,6 +826,9 @@ static size_t make_subjects(subject *s)
 	s[n].u.join_opts = (em_join_opts)EM_JOIN_OPTS_INIT;
 	s[n].u.join_opts.left = s[n].u.join_opts.right = &by_first;
 	s[n++].u.join_opts.nkeys = 1;
+	s[n] = MAKE(em_lines_join_opts, with_lines_join_opts, 1);
+	s[n].u.lines_join_opts = (em_lines_join_opts)EM_LINES_JOIN_OPTS_INIT;
+	s[n++].u.lines_join_opts.left = by_line;
 	s[n] = MAKE(em_tee_opts, with_tee_opts, 1);
 	s[n++].u.tee_opts = (em_tee_opts)EM_TEE_OPTS_INIT;
 	s[n++] = MAKE(em_runs_info, with_runs_info, 0);
@@ -866,6 +884,7 @@ int subjects_open(void **state)
 	o.threads = 2;
 	o.backend = "memory";
 	if (em_ctx_open(&ctx, &o) != EM_OK || em_order_keys(&order, ctx, 8, &key, 1, NULL) != EM_OK ||
+	    em_order_text(&by_line, ctx, NULL, 0, NULL, NULL) != EM_OK ||
 	    em_disks_open(&disks, ctx, NULL) != EM_OK)
 		return -1;
 	nsubjects = make_subjects(subjects);
@@ -877,6 +896,7 @@ int subjects_close(void **state)
 	(void)state;
 	em_disks_close(disks);
 	em_order_close(order);
+	em_order_close(by_line);
 	em_ctx_close(ctx);
 	free(in);
 	free(out);

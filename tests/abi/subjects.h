@@ -65,6 +65,7 @@ typedef struct subject {
 		em_sort_opts sort_opts;
 		em_element_opts stream_opts;
 		em_join_opts join_opts;
+		em_lines_join_opts lines_join_opts;
 		em_sink_ops sink_ops;
 		em_stream_ops stream_ops;
 		em_tee_opts tee_opts;

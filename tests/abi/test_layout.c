@@ -183,6 +183,7 @@ static void test_other_initialisers(void **state)
 	static const em_disk_opts disk = EM_DISK_OPTS_INIT;
 	static const em_file_opts file = EM_FILE_OPTS_INIT;
 	static const em_format format = EM_FORMAT_INIT;
+	static const em_lines_join_opts join = EM_LINES_JOIN_OPTS_INIT;
 	static const em_text_opts text = EM_TEXT_OPTS_INIT;
 	static const em_text_key key = EM_TEXT_KEY_INIT;
 
@@ -196,6 +197,9 @@ static void test_other_initialisers(void **state)
 	assert_int_equal(format.size, sizeof format);
 	assert_int_equal(format.delimiter, '\n');
 	assert_int_equal(format.separator, 0);
+	assert_int_equal(join.size, sizeof join);
+	assert_int_equal(join.separator, EM_TEXT_BLANKS);
+	check_zero(&join, offsetof(em_lines_join_opts, kind), offsetof(em_lines_join_opts, separator));
 	assert_int_equal(text.size, sizeof text);
 	assert_int_equal(text.separator, EM_TEXT_BLANKS);
 	assert_int_equal(key.first_field, 1);

@@ -714,6 +714,8 @@ static void test_streams(void **state)
 	refused(em_stream_sort(&t, s, NULL, NULL, &err), "order");
 	refused(em_stream_merge(&t, NULL, 1, NULL, &err), "inputs");
 	refused(em_stream_join(&t, s, NULL, NULL, &err), "right");
+	refused(em_stream_lines_join(&t, s, NULL, NULL, &err), "right");
+	refused(em_stream_lines_join(&t, NULL, s, NULL, &err), "left");
 	refused(em_stream_tee(NULL, 1, s, NULL, &err), "out");
 	refused(em_stream_vector(&t, NULL, 0, 0, 0, &err), "v");
 	refused(em_sink_stack(&k, NULL, &err), "stack");

@@ -3,148 +3,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "flow/flow_case.h"
+#include "flow/lines_case.h"
 
 #define MIB ((uint64_t)1 << 20)
-
-/* Lines one behind the other, and where each ends. */
-typedef struct model {
-	char *text;
-	uint64_t *ends;
-	size_t n, bytes, room, most;
-} model;
-
-static void add_line(model *m, const char *line, size_t bytes)
-{
-	if (m->n == m->most) {
-		m->most = 2 * m->most + 16;
-		m->ends = realloc(m->ends, m->most * sizeof *m->ends);
-		assert_non_null(m->ends);
-	}
-	if (m->bytes + bytes > m->room || m->text == NULL) {
-		m->room = 2 * m->room + bytes + 64;
-		m->text = realloc(m->text, m->room);
-		assert_non_null(m->text);
-	}
-	if (bytes != 0)
-		memcpy(m->text + m->bytes, line, bytes);
-	m->bytes += bytes;
-	m->ends[m->n++] = m->bytes;
-}
-
-static const char *line_at(const model *m, size_t i, size_t *bytes)
-{
-	const uint64_t begin = i != 0 ? m->ends[i - 1] : 0;
-
-	*bytes = (size_t)(m->ends[i] - begin);
-	return m->text + begin;
-}
-
-static void free_model(model *m)
-{
-	free(m->text);
-	free(m->ends);
-	memset(m, 0, sizeof *m);
-}
-
-static void random_lines(flow_case *t, model *m, size_t n, size_t longest)
-{
-	char *line = malloc(longest + 1);
-	size_t i, k;
-
-	assert_non_null(line);
-	memset(m, 0, sizeof *m);
-	for (i = 0; i < n; i++) {
-		const size_t most = test_below(&t->rng, 20) == 0 ? longest : 12 < longest ? 12 : longest;
-		const size_t bytes = (size_t)test_below(&t->rng, most + 1);
-
-		for (k = 0; k < bytes; k++)
-			line[k] = (char)('a' + test_below(&t->rng, 4));
-		add_line(m, line, bytes);
-	}
-	free(line);
-}
-
-/* Bytes of a number before each record, or a newline behind it. */
-static void write_lines(const char *path, const model *m, unsigned width, int last)
-{
-	FILE *f = fopen(path, "wb");
-	size_t i, k;
-
-	assert_non_null(f);
-	for (i = 0; i < m->n; i++) {
-		size_t bytes;
-		const char *line = line_at(m, i, &bytes);
-
-		for (k = 0; k < width; k++)
-			assert_int_not_equal(putc((int)(bytes >> 8 * k & 255), f), EOF);
-		assert_int_equal(fwrite(line, 1, bytes, f), bytes);
-		if (width == 0 && (last || i + 1 != m->n))
-			assert_int_not_equal(putc('\n', f), EOF);
-	}
-	assert_int_equal(fclose(f), 0);
-}
-
-/* All lines of a stream, by batches and its cursor in turn. */
-static em_status drain_lines(flow_case *t, em_stream *s, model *m, size_t limit)
-{
-	em_status st = EM_OK;
-
-	memset(m, 0, sizeof *m);
-	while (m->n < limit) {
-		em_cursor *c = em_stream_cursor(s);
-		const em_batch *b;
-		const void *line;
-		size_t i, bytes;
-		uint64_t begin = 0;
-
-		if (test_below(&t->rng, 2) == 0) {
-			for (i = (size_t)test_below(&t->rng, 600); i != 0; i--) {
-				st = em_cursor_next_sized(c, &line, &bytes);
-				if (st != EM_OK)
-					return st;
-				add_line(m, line, bytes);
-			}
-			/* A batch passes over what is left of a window. */
-			while (c->ends != c->last) {
-				assert_int_equal(em_cursor_next_sized(c, &line, &bytes), EM_OK);
-				add_line(m, line, bytes);
-			}
-			continue;
-		}
-		st = em_stream_next(s, &b);
-		if (st != EM_OK)
-			return st;
-		assert_true(b->n != 0);
-		assert_non_null(b->ends);
-		assert_int_equal(b->bytes, b->ends[b->n - 1]);
-		for (i = 0; i < b->n; begin = b->ends[i++])
-			add_line(m, (const char *)b->records + begin, (size_t)(b->ends[i] - begin));
-	}
-	return st;
-}
-
-static void assert_same(const model *a, const model *b)
-{
-	assert_int_equal(a->n, b->n);
-	assert_int_equal(a->bytes, b->bytes);
-	if (a->n == 0)
-		return;
-	assert_memory_equal(a->ends, b->ends, a->n * sizeof *a->ends);
-	if (a->bytes != 0)
-		assert_memory_equal(a->text, b->text, a->bytes);
-}
-
-/* The stream has these lines, and ends; it is closed. */
-static void assert_lines(flow_case *t, em_stream *s, const model *want)
-{
-	model got;
-
-	assert_int_equal(drain_lines(t, s, &got, SIZE_MAX), EM_END);
-	assert_same(&got, want);
-	free_model(&got);
-	em_stream_close(s);
-}
 
 static int short_ones(void *user, const em_batch *b, unsigned char *keep)
 {
@@ -235,7 +96,7 @@ static void test_files(void **unused)
 	for (k = 0; k < 40; k += test_step()) {
 		em_format format = EM_FORMAT_INIT;
 		const unsigned width = k % 4 == 3 ? 4 : 0;
-		model m, both, back;
+		lines_model m, both, back;
 		uint64_t moved;
 		em_stream *s;
 		flow_case t;
@@ -247,19 +108,19 @@ static void test_files(void **unused)
 			format.width = width;
 		}
 		flow_open(&t, 16 * MIB, 0);
-		random_lines(&t, &m, some(&t, k), k % 5 == 0 ? 100000 : 300);
-		write_lines(f.path[0], &m, width, 1);
-		write_lines(f.path[1], &m, width, k % 2 == 0);
+		lines_random(&t, &m, some(&t, k), k % 5 == 0 ? 100000 : 300);
+		lines_write(f.path[0], &m, width, 1);
+		lines_write(f.path[1], &m, width, k % 2 == 0);
 		memset(&both, 0, sizeof both);
 		for (i = 0; i < 2 * m.n; i++) {
 			size_t bytes;
-			const char *line = line_at(&m, i % m.n, &bytes);
+			const char *line = lines_at(&m, i % m.n, &bytes);
 
 			/* An empty last line without a newline is none. */
 			if (i + 1 != 2 * m.n || bytes != 0 || width != 0 || k % 2 == 0)
-				add_line(&both, line, bytes);
+				lines_add(&both, line, bytes);
 		}
-		assert_lines(&t, open_files(&t, &f, 2, &format), &both);
+		lines_assert(&t, open_files(&t, &f, 2, &format), &both);
 		s = open_files(&t, &f, 2, &format);
 		assert_int_equal(em_sink_lines(&to, t.ctx, f.path[2], &format, &t.err), EM_OK);
 		assert_int_equal(em_sink_record_bytes(to), 0);
@@ -272,12 +133,12 @@ static void test_files(void **unused)
 		f.list[0] = f.path[2];
 		s = open_files(&t, &f, 1, &format);
 		f.list[0] = f.path[0];
-		assert_int_equal(drain_lines(&t, s, &back, SIZE_MAX), EM_END);
-		assert_same(&back, &both);
+		assert_int_equal(lines_drain(&t, s, &back, SIZE_MAX), EM_END);
+		lines_assert_same(&back, &both);
 		em_stream_close(s);
-		free_model(&back);
-		free_model(&both);
-		free_model(&m);
+		lines_free(&back);
+		lines_free(&both);
+		lines_free(&m);
 		flow_close(&t);
 	}
 	remove_files(&f);
@@ -294,20 +155,20 @@ static void test_nodes(void **unused)
 	for (k = 0; k < 40; k += test_step()) {
 		uint64_t seen[3] = { 0, 0, 0 }, rest = k % 3;
 		em_stream *in[2], *s;
-		model m, want, before;
+		lines_model m, want, before;
 		flow_case t;
 		size_t i, skip;
 		int ok = 0;
 
 		flow_open(&t, 16 * MIB, 0);
-		random_lines(&t, &m, some(&t, k), 200);
-		write_lines(f.path[0], &m, 0, 1);
-		write_lines(f.path[1], &m, 0, 1);
+		lines_random(&t, &m, some(&t, k), 200);
+		lines_write(f.path[0], &m, 0, 1);
+		lines_write(f.path[1], &m, 0, 1);
 		/* Some of the first one were lent, and one more was in the window of a cursor. */
 		in[0] = open_files(&t, &f, 1, NULL);
-		(void)drain_lines(&t, in[0], &before, (size_t)test_below(&t.rng, m.n + 1));
+		(void)lines_drain(&t, in[0], &before, (size_t)test_below(&t.rng, m.n + 1));
 		skip = before.n;
-		free_model(&before);
+		lines_free(&before);
 		if (skip < m.n) {
 			const void *line;
 			size_t bytes;
@@ -329,13 +190,13 @@ static void test_nodes(void **unused)
 
 			for (i = skip; i < 2 * m.n; i++) {
 				size_t bytes;
-				const char *line = line_at(&m, i % m.n, &bytes);
+				const char *line = lines_at(&m, i % m.n, &bytes);
 
 				if (bytes % 3 == rest && kept++ >= 3 && want.n < 2000)
-					add_line(&want, line, bytes);
+					lines_add(&want, line, bytes);
 			}
 		}
-		assert_lines(&t, s, &want);
+		lines_assert(&t, s, &want);
 		assert_true(seen[0] <= 2 * m.n - skip);
 		/* Their lengths. */
 		s = open_files(&t, &f, 2, NULL);
@@ -347,26 +208,26 @@ static void test_nodes(void **unused)
 			for (i = 0; i < 2 * m.n; i++) {
 				size_t bytes;
 
-				(void)line_at(&m, i % m.n, &bytes);
+				(void)lines_at(&m, i % m.n, &bytes);
 				x[i] = (uint32_t)bytes;
 			}
 			flow_assert(&t, s, x, 2 * m.n);
 			free(x);
 		}
-		free_model(&want);
-		free_model(&m);
+		lines_free(&want);
+		lines_free(&m);
 		flow_close(&t);
 	}
 	remove_files(&f);
 }
 
-static const model *sorted_model;
+static const lines_model *sorted_model;
 
 static int by_line(const void *a, const void *b)
 {
 	size_t na, nb;
-	const char *x = line_at(sorted_model, *(const size_t *)a, &na);
-	const char *y = line_at(sorted_model, *(const size_t *)b, &nb);
+	const char *x = lines_at(sorted_model, *(const size_t *)a, &na);
+	const char *y = lines_at(sorted_model, *(const size_t *)b, &nb);
 	const int c = memcmp(x, y, na < nb ? na : nb);
 
 	return c != 0 ? c : (na > nb) - (na < nb);
@@ -384,13 +245,13 @@ static void test_sort(void **unused)
 		em_sort_opts o = EM_SORT_OPTS_INIT;
 		em_order *order;
 		em_stream *s;
-		model m, want;
+		lines_model m, want;
 		flow_case t;
 		size_t i, *place;
 
 		flow_open(&t, 16 * MIB, 0);
-		random_lines(&t, &m, k == 20 ? 300000 : some(&t, k), k % 2 == 0 ? 40 : 5);
-		write_lines(f.path[0], &m, 0, 1);
+		lines_random(&t, &m, k == 20 ? 300000 : some(&t, k), k % 2 == 0 ? 40 : 5);
+		lines_write(f.path[0], &m, 0, 1);
 		place = malloc((m.n + 1) * sizeof *place);
 		assert_non_null(place);
 		for (i = 0; i < m.n; i++)
@@ -400,10 +261,10 @@ static void test_sort(void **unused)
 		memset(&want, 0, sizeof want);
 		for (i = 0; i < m.n; i++) {
 			size_t bytes;
-			const char *line = line_at(&m, place[i], &bytes);
+			const char *line = lines_at(&m, place[i], &bytes);
 
 			if (k % 3 != 2 || i == 0 || by_line(&place[i - 1], &place[i]) != 0)
-				add_line(&want, line, bytes);
+				lines_add(&want, line, bytes);
 		}
 		assert_int_equal(em_order_text(&order, t.ctx, NULL, 0, NULL, &t.err), EM_OK);
 		o.memory = 8 * MIB;
@@ -413,10 +274,10 @@ static void test_sort(void **unused)
 		assert_int_equal(em_stream_record_bytes(s), 0);
 		if (k % 2 == 0)
 			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 1000)), EM_OK);
-		assert_lines(&t, s, &want);
+		lines_assert(&t, s, &want);
 		free(place);
-		free_model(&want);
-		free_model(&m);
+		lines_free(&want);
+		lines_free(&m);
 		em_order_close(order);
 		flow_close(&t);
 	}
@@ -431,7 +292,7 @@ static void test_failures(void **unused)
 	int fails = 3;
 	em_stream *s;
 	em_errinfo err;
-	model m, got;
+	lines_model m, got;
 	flow_case t;
 	em_sink *to;
 	em_status st;
@@ -439,15 +300,15 @@ static void test_failures(void **unused)
 	(void)unused;
 	name_files(&f);
 	flow_open(&t, 16 * MIB, 0);
-	random_lines(&t, &m, 5000, 60);
-	write_lines(f.path[0], &m, 0, 1);
+	lines_random(&t, &m, 5000, 60);
+	lines_write(f.path[0], &m, 0, 1);
 	s = open_files(&t, &f, 1, NULL);
 	assert_int_equal(em_stream_lines_inspect(&s, s, count_lines, seen, NULL, &t.err), EM_OK);
-	assert_int_equal(drain_lines(&t, s, &got, SIZE_MAX), EM_ERR_USER);
+	assert_int_equal(lines_drain(&t, s, &got, SIZE_MAX), EM_ERR_USER);
 	assert_true(got.n < 700);
 	em_stream_error(s, &err);
 	assert_non_null(strstr(err.text, "returned 7"));
-	free_model(&got);
+	lines_free(&got);
 	em_stream_close(s);
 	s = open_files(&t, &f, 1, NULL);
 	assert_int_equal(em_stream_lines_map(&s, s, 4, lengths, &fails, NULL, &t.err), EM_OK);
@@ -457,15 +318,15 @@ static void test_failures(void **unused)
 	/* The second file is not there. */
 	(void)remove(f.path[1]);
 	s = open_files(&t, &f, 2, NULL);
-	assert_int_equal(drain_lines(&t, s, &got, SIZE_MAX), EM_ERR_NOENT);
+	assert_int_equal(lines_drain(&t, s, &got, SIZE_MAX), EM_ERR_NOENT);
 	em_stream_error(s, &err);
 	assert_string_equal(err.path, f.path[1]);
-	free_model(&got);
+	lines_free(&got);
 	em_stream_close(s);
 	/* Half-way. */
 	s = open_files(&t, &f, 1, NULL);
-	assert_int_equal(drain_lines(&t, s, &got, 100), EM_OK);
-	free_model(&got);
+	assert_int_equal(lines_drain(&t, s, &got, 100), EM_OK);
+	lines_free(&got);
 	em_stream_close(s);
 	flow_close(&t);
 	for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1)) {
@@ -496,7 +357,7 @@ static void test_failures(void **unused)
 		if (whole)
 			break;
 	}
-	free_model(&m);
+	lines_free(&m);
 	remove_files(&f);
 }
 
@@ -516,27 +377,26 @@ static void test_mistakes(void **unused)
 	const em_batch wrong = { "abcd", 3, 4, ends }, none = { "abcd", 3, 4, NULL };
 	em_format format = EM_FORMAT_INIT;
 	em_order *order, *text;
-	em_stream *in[2], *s, *out[2];
+	em_stream *in[2], *s;
 	em_sink *k, *fixed;
 	uint64_t rest = 0;
 	flow_case t;
 	files f;
-	model m;
+	lines_model m;
 
 	(void)unused;
 	name_files(&f);
 	flow_open(&t, 16 * MIB, 0);
 	order = flow_order(&t, 8);
 	assert_int_equal(em_order_text(&text, t.ctx, NULL, 0, NULL, &t.err), EM_OK);
-	random_lines(&t, &m, 100, 10);
-	write_lines(f.path[0], &m, 0, 1);
+	lines_random(&t, &m, 100, 10);
+	lines_write(f.path[0], &m, 0, 1);
 	in[0] = open_files(&t, &f, 1, NULL);
 	assert_int_equal(em_stream_memory(&in[1], t.ctx, 8, numbers, 2, &t.err), EM_OK);
 	assert_int_equal(em_stream_filter(&s, in[0], never, NULL, NULL, &t.err), EM_ERR_NOTSUP);
 	assert_non_null(strstr(t.err.text, "any length"));
 	assert_int_equal(em_stream_zip(&s, in, 2, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_concat(&s, in, 2, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_tee(out, 2, in[0], NULL, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_unique(&s, in[0], order, 0, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_reverse(&s, in[0], 0, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_ahead(&s, in[0], 0, &t.err), EM_ERR_NOTSUP);
@@ -578,9 +438,9 @@ static void test_mistakes(void **unused)
 	}
 	em_sink_close(k);
 	assert_int_not_equal(access(f.path[2], F_OK), 0);
-	assert_lines(&t, in[0], &m);
+	lines_assert(&t, in[0], &m);
 	flow_assert(&t, in[1], numbers, 2);
-	free_model(&m);
+	lines_free(&m);
 	em_order_close(order);
 	em_order_close(text);
 	flow_close(&t);

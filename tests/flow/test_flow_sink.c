@@ -138,6 +138,56 @@ static void test_own(void **state)
 	flow_close(&t);
 }
 
+static em_status fails_plainly(void *user, const em_batch *batch, em_errinfo *err)
+{
+	(void)batch;
+	/* Nothing of it is filled, as it came from the library: not even what was there for another failure. */
+	assert_int_equal(err->text[0], 0);
+	assert_int_equal(err->status, EM_OK);
+	return *(const em_status *)user;
+}
+
+static em_status finish_fails_plainly(void *user, em_errinfo *err)
+{
+	return fails_plainly(user, NULL, err);
+}
+
+/* A function that fails without a detail has one all the same, which says whose failure it is. */
+static void test_no_detail(void **state)
+{
+	static const em_status failures[] = { EM_ERR_NOSPACE, EM_ERR_USER, EM_ERR_CANCELED, EM_END, 7 };
+	uint64_t x[3] = { 1, 2, 3 };
+	unsigned i, end;
+	flow_case t;
+
+	(void)state;
+	flow_open(&t, 16 * MIB, 0);
+	for (i = 0; i < sizeof failures / sizeof *failures; i++) {
+		for (end = 0; end < 2; end++) {
+			const em_status want = failures[i] > EM_OK ? (em_status)EM_ERR_USER : failures[i];
+			em_sink_ops ops = EM_SINK_OPS_INIT;
+			em_status failure = end ? EM_OK : failures[i];
+			em_errinfo err;
+			em_sink *k;
+
+			ops.push = fails_plainly;
+			ops.finish = finish_fails_plainly;
+			assert_int_equal(em_sink_open(&k, t.ctx, 8, &ops, &failure, &t.err), EM_OK);
+			/* A mistake before it leaves a detail. */
+			assert_int_equal(em_sink_push(k, NULL, 1), EM_ERR_INVAL);
+			assert_int_equal(em_sink_push(k, x, 3), end ? EM_OK : want);
+			failure = failures[i];
+			assert_int_equal(em_sink_finish(k), want);
+			em_sink_error(k, &err);
+			assert_int_equal(err.status, want);
+			assert_non_null(strstr(err.text, "a sink's own function"));
+			assert_non_null(strstr(err.text, failures[i] > EM_OK ? "no failure" : em_status_text(want)));
+			em_sink_close(k);
+		}
+	}
+	flow_close(&t);
+}
+
 static void test_memory_and_discard(void **state)
 {
 	uint64_t *x, to[100], moved;
@@ -276,6 +326,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_no_detail),
 		cmocka_unit_test(test_memory_and_discard),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_mistakes),
