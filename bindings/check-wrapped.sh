@@ -36,7 +36,7 @@ if [ -s "$work/missing" ]; then
 fi
 # These are wrapped by what replaces them.
 grep -E -f "$work/ignored" "$work/wrapped" |
-	grep -v -x -e em_block_pool_read -e em_stream_join -e em_pq_dump >"$work/both" || true
+	grep -v -x -e em_block_pool_read -e em_stream_join -e em_stream_lines_join -e em_pq_dump >"$work/both" || true
 if [ -s "$work/both" ]; then
 	echo "check-wrapped: $language wraps what names.i leaves out:"
 	cat "$work/both"

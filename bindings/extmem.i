@@ -119,6 +119,10 @@ em_status emb_stream_iterate(em_stream **out, em_ctx *ctx, uint64_t record_bytes
 em_status emb_stream_join(em_stream **out, em_stream *a, em_stream *b, uint32_t kind, const char *left,
 			  const char *right, uint64_t memory_bytes, uint64_t record_bytes, void *user,
 			  void (*user_free)(void *user), em_errinfo *err);
+%rename(em_stream_lines_join) emb_stream_lines_join;
+em_status emb_stream_lines_join(em_stream **out, em_stream *a, em_stream *b, uint32_t kind, const em_order *left,
+				const em_order *right, uint64_t memory_bytes, uint32_t separator, void *user,
+				void (*user_free)(void *user), em_errinfo *err);
 %rename(em_sink_function) emb_sink_function;
 em_status emb_sink_function(em_sink **out, em_ctx *ctx, uint64_t record_bytes, void *user,
 			    void (*user_free)(void *user), em_errinfo *err);

@@ -191,6 +191,28 @@ static int emb_join(void *user, const void *left, const void *right, void *to)
 	return failed;
 }
 
+/** The same of records of any length, and what it makes is one. */
+static int emb_lines_join(void *user, const void *left, size_t left_bytes, const void *right, size_t right_bytes,
+			  em_line *line)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	struct emb_nested nested = emb_nest();
+	PyObject *r = nested.raised[0] ? NULL
+		: PyObject_CallFunction(f->callable, "y#y#", (const char *)left, (Py_ssize_t)left_bytes,
+					(const char *)right, (Py_ssize_t)right_bytes);
+	Py_buffer view;
+	int failed = !r || emb_buffer(r, &view, 0, 0);
+
+	if (!failed) {
+		failed = em_line_put(line, view.buf, (size_t)view.len) != EM_OK;
+		PyBuffer_Release(&view);
+	}
+	Py_XDECREF(r);
+	failed |= emb_nested_failed(&nested);
+	emb_unnest(&nested);
+	return failed;
+}
+
 /** A sink of Python's: the function gets many records, and None at the end. */
 static em_status emb_sink_call(struct emb_fn *f, const em_batch *batch)
 {
@@ -344,6 +366,26 @@ static em_status emb_stream_join(em_stream **out, em_stream *a, em_stream *b, ui
 	if (f)
 		user_free(user);
 	return st;
+}
+
+/** By the keys of two orders; separator: EM_TEXT_BLANKS: that of the left one. */
+static em_status emb_stream_lines_join(em_stream **out, em_stream *a, em_stream *b, uint32_t kind,
+				       const em_order *left, const em_order *right, uint64_t memory_bytes,
+				       uint32_t separator, void *user, void (*user_free)(void *user), em_errinfo *err)
+{
+	em_lines_join_opts o = EM_LINES_JOIN_OPTS_INIT;
+
+	o.kind = kind;
+	o.left = left;
+	o.right = right;
+	o.memory_bytes = memory_bytes;
+	o.separator = separator;
+	if (user) {
+		o.fn = emb_lines_join;
+		o.user = user;
+		o.user_free = user_free;
+	}
+	return em_stream_lines_join(out, a, b, &o, err);
 }
 
 #endif

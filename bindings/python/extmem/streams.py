@@ -3,7 +3,7 @@
 nothing in between on a disk; and runs, which streams are merged of."""
 from . import _extmem as _c
 from .base import NAMES, _Object, default_context, made
-from .records import of, order_of, split
+from .records import of, order_of, ordered, split
 
 
 class _Batches(_Object):
@@ -66,6 +66,12 @@ def named(stream, key):
     return stream.records.names_of(key)
 
 
+def separated(by):
+    """A byte between fields as a number; None: as the order of the left stream has it."""
+    return _c.EM_TEXT_BLANKS if by is None else ord(by)
+
+
+KINDS = ("inner", "left", "full", "semi", "anti")
 NAMES |= {"named": named, "SETS": ("union", "intersection", "difference", "symmetric")}
 
 
@@ -75,7 +81,7 @@ class Stream(_Batches):
 
     key is as Order() has it; records: what the node makes, where that are not records of the same size.  A stream of
     lines has records None.  It is sorted as Order("lines", key) says; functions get lists of bytes.  Nodes of lines are
-    filter(), inspect(), sort(), slice(), concat() and map(), which makes records of one size."""
+    filter(), inspect(), sort(), set(), join(), tee(), slice(), concat() and map(), which makes records of one size."""
     _kind = "em_stream"
     def map(self, fn, records=None):
         """What fn makes of each batch: a buffer of any number of records, None for none; of this kind, or another,
@@ -97,16 +103,24 @@ class Stream(_Batches):
         _c.em_stream_progress(self, fn)
         return self
 
-    def join(self, other, key=None, other_key=None, *, how="inner", fn=None, records=None, memory=0):
+    def join(self, other, key=None, other_key=None, *, how="inner", fn=None, records=None, memory=0,
+             separator=None):
         """Pairs with equal keys of two that are sorted by them: how is "inner", "left", "full", "semi" or "anti".
-        fn(left, right) makes a record of such items, of which one may be None; without it they stand side by side."""
+        fn(left, right) makes a record of such items, of which one may be None; without it they stand side by side.
+
+        Keys of lines are orders, or options of the command ("-t, -k2,2").  Without fn a line has the fields of the
+        keys, then the others of the left one and of the right one, with `separator', a byte, in between."""
+        if not self.records and not other.records:
+            orders = ordered(self, key), ordered(other, key if other_key is None else other_key)
+            return made(_c.em_stream_lines_join(self, other, KINDS.index(how), *orders, memory, separated(separator),
+                                                fn), Stream, self)
         keys = named(self, key), named(other, key if other_key is None else other_key)
         if fn:
             records, left, right = of(records or self.records), self.records.unpack, other.records.unpack
 
             def pair(a, b):
                 return records.pack(fn(None if a is None else left(a), None if b is None else right(b)))
-        return made(_c.em_stream_join(self, other, ("inner", "left", "full", "semi", "anti").index(how), *keys, memory,
+        return made(_c.em_stream_join(self, other, KINDS.index(how), *keys, memory,
                                       records.bytes if fn else 0, pair if fn else None), Stream, self, records)
 
     def tee(self, n=2, *, spill=False, buffer_bytes=0):

@@ -576,6 +576,41 @@ class Lines(Base):
         order = extmem.Order("lines", "-n -u", ctx=self.ctx)
         self.assertEqual(self.stream([b"07", b"7", b"1"]).sort(order).read(), [b"1", b"07"])
 
+    def test_joins(self):
+        """Joins, set operations and tees of lines: what the same does with lists."""
+        for _ in range(5):
+            a, b = ([b"%d,%d,%s" % (i, self.rng.randrange(30), b"x" * self.rng.randrange(4)) for i in range(300)]
+                    for _ in range(2))
+            key = lambda line: line.split(b",")[1]
+            a, b = sorted(a, key=key), sorted(b, key=lambda line: line.split(b",")[0])
+            for how in ("inner", "left", "full", "semi", "anti"):
+                want = []
+                for x in a:
+                    p = x.split(b",")
+                    twins = [y.split(b",") for y in b if y.split(b",")[0] == p[1]]
+                    if how in ("semi", "anti"):
+                        want += [x] * (bool(twins) == (how == "semi"))
+                        continue
+                    want += [b";".join([p[1], p[0], p[2]] + q[1:]) for q in twins]
+                    if not twins and how != "inner":
+                        want.append(b";".join([p[1], p[0], p[2]]))
+                if how == "full":
+                    mine = {key(x) for x in a}
+                    want += [b";".join(y.split(b",")) for y in b if y.split(b",")[0] not in mine]
+                    want.sort(key=lambda line: line.split(b";")[0])
+                got = self.stream(a).join(self.stream(b), "-t, -k2,2", "-t, -k1,1", how=how, separator=";").read()
+                self.assertEqual(got, want, (how, SEED))
+            by = extmem.Order("lines", "-t, -k1,1", ctx=self.ctx)
+            both = self.stream(sorted(a)).join(self.stream(sorted(a)), by, fn=lambda x, y: b"" if x == y else None)
+            self.assertEqual(both.read(), [b""] * 300)
+            left, right = self.stream(sorted(a)).tee(spill=True, buffer_bytes=1000)
+            self.assertEqual(left.set("difference", self.stream([])).read(), sorted(a))
+            self.assertEqual(right.set("symmetric", self.stream(sorted(a))).read(), [])
+        with self.assertRaisesRegex(KeyError, "of the caller"):
+            def bad(x, y):
+                raise KeyError("of the caller")
+            self.stream([b"a"]).join(self.stream([b"a"]), fn=bad).read()
+
     def test_sinks(self):
         """Files of lines, and of records that other things end or precede, come back as they were."""
         lines = self.lines(3000)
@@ -617,9 +652,10 @@ class Lines(Base):
         with self.assertRaises(extmem.DataError):
             extmem.Stream.lines(self.path("cut", b"\5abc"), {"kind": extmem.EM_FORMAT_PREFIXED, "width": 1},
                                 ctx=self.ctx).read()
-        for use in (lambda s: s.unique(), lambda s: s.reduce(min), lambda s: s.sort_reduce(min), lambda s: s.tee(),
+        for use in (lambda s: s.unique(), lambda s: s.reduce(min), lambda s: s.sort_reduce(min),
                     lambda s: s.reverse(), lambda s: s.zip(self.stream([])), lambda s: s.window(2),
-                    lambda s: s.prefix_sum(), lambda s: s.join(self.stream([])), lambda s: s.merge(self.stream([])),
+                    lambda s: s.prefix_sum(), lambda s: s.join(self.stream([]), "-k1", "-k1n"),
+                    lambda s: s.join(extmem.Stream("<Q", [], ctx=self.ctx)), lambda s: s.merge(self.stream([])),
                     lambda s: s.pump(extmem.Sink.discard(8, ctx=self.ctx))):
             self.assertRaises((extmem.UsageError, TypeError), use, self.stream([b"a"]))
 
