@@ -502,6 +502,13 @@ em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em
 	return EM_OK;
 }
 
+em_status emi_hint_damaged(const emi_disk *disk, const emi_hint *hint, em_errinfo *err)
+{
+	if (hint->memory != NULL)
+		return emi_fail(err, EM_ERR_CORRUPT, "a block of %zu bytes in memory is damaged", hint->bytes);
+	return emi_block_damaged(disk, hint->bid, hint->bytes, err);
+}
+
 em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err)
 {
 	char **const to = f->own != NULL ? &f->own : &p->spare, *packed = f->buf;
@@ -509,7 +516,7 @@ em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err)
 	if (f->hint.packed == 0)
 		return EM_OK;
 	if (*to == NULL || !emi_unpack(packed, f->hint.packed, *to, f->hint.data))
-		return emi_block_damaged(p->disk, f->hint.bid, f->hint.bytes, err);
+		return emi_hint_damaged(p->disk, &f->hint, err);
 	f->buf = *to;
 	/* What is in memory stays where it is. */
 	*to = f->own != NULL ? NULL : packed;

@@ -150,6 +150,9 @@ int emi_prefetch_starved(const emi_prefetch *p, uint32_t seq);
  * buffer is the consumer's until it brings it back. */
 em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em_errinfo *err);
 
+/* EM_ERR_CORRUPT: a block is not what was written, which is told with its place, or what stayed in memory. */
+em_status emi_hint_damaged(const emi_disk *disk, const emi_hint *hint, em_errinfo *err);
+
 /* Its request is done: unpack what was read, if it was packed.  EM_OK, EM_ERR_CORRUPT. */
 em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err);
 

@@ -76,7 +76,7 @@ em_status emi_merge_damaged(const emi_job *job, const emi_fetched *block, em_err
 {
 	if (block == NULL)
 		return emi_fail(err, EM_ERR_INTERNAL, "a run that is in memory is damaged");
-	return emi_block_damaged(job->runs.scratch, block->hint.bid, block->hint.bytes, err);
+	return emi_hint_damaged(job->runs.scratch, &block->hint, err);
 }
 
 /* One run alone has all of it: its records are moved as they are. */

@@ -79,7 +79,8 @@ void emi_outseq_free(emi_outseq *q)
 			emi_wait(&q->ring[i].buf.rq, NULL);
 		drop_large(q, &q->ring[i]);
 	}
-	if (q->arena != NULL)
+	if (q->arena != NULL && !emi_run_memory_adopt(&q->runs->memory, q->arena,
+						      (q->nring + q->packer.n) * q->buffer_bytes))
 		emi_buffer_free_array(q->runs->ctx, q->arena, q->nring + q->packer.n, q->buffer_bytes);
 	emi_packer_free(&q->packer);
 	if (q->ring != NULL)

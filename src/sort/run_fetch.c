@@ -72,6 +72,6 @@ em_status emi_run_fetch_admit(emi_run_fetch *f, emi_fetched *block, em_errinfo *
 	if (hint->memory == NULL && !f->reader.keeps)
 		emi_bid_free(f->runs->scratch, hint->bid, hint->bytes);
 	if (hint->sum != emi_block_sum(block->buf, bytes, (f->runs->ctx->flags & EM_CTX_CHECKED) != 0))
-		return emi_block_damaged(f->runs->scratch, hint->bid, hint->bytes, err);
+		return emi_hint_damaged(f->runs->scratch, hint, err);
 	return emi_prefetch_unpack(&f->blocks, block, err);
 }

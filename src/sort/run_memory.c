@@ -150,11 +150,22 @@ static int extend(em_ctx *ctx, void **list, size_t entry, uint64_t n, uint64_t *
 	if (longer == NULL)
 		return 0;
 	if (*list != NULL) {
-		memcpy(longer, *list, (size_t)n * entry);
+		memcpy(longer, *list, (size_t)*room * entry);
 		emi_free_array(ctx, *list, *room, entry);
 	}
 	*list = longer;
 	*room = more;
+	return 1;
+}
+
+/* Room in the list for so many pieces, and for one that emi_run_memory_adopt() adds. */
+static int list_pieces(emi_run_memory *m, uint64_t more)
+{
+	void *list = m->piece;
+
+	if (!extend(m->ctx, &list, sizeof *m->piece, m->npieces + more, &m->pieces_room))
+		return 0;
+	m->piece = list;
 	return 1;
 }
 
@@ -164,13 +175,11 @@ static int add_piece(emi_run_memory *m, emi_buffer_row *row, size_t wanted)
 	const uint64_t left = m->most - m->taken;
 	size_t n = wanted > row->bytes ? wanted / row->bytes : 1;
 	emi_memory_piece piece;
-	void *list = m->piece;
 
 	if (n > left / row->bytes)
 		n = (size_t)(left / row->bytes);
-	if (n == 0 || !extend(m->ctx, &list, sizeof *m->piece, m->npieces, &m->pieces_room))
+	if (n == 0 || !list_pieces(m, 1))
 		return 0;
-	m->piece = list;
 	piece.bytes = n * row->bytes;
 	piece.base = emi_buffer_alloc(m->ctx, piece.bytes, NULL);
 	if (piece.base == NULL) {
@@ -215,9 +224,25 @@ static char *take(emi_buffer_row *row)
 	return buffer;
 }
 
+int emi_run_memory_adopt(emi_run_memory *m, char *base, size_t bytes)
+{
+	uint64_t i;
+
+	for (i = 0; i < m->n && (uintptr_t)m->buffer[i] - (uintptr_t)base >= bytes; i++)
+		continue;
+	if (i == m->n)
+		return 0;
+	m->piece[m->npieces].base = base;
+	m->piece[m->npieces++].bytes = bytes;
+	m->taken += bytes;
+	if (m->most < m->taken)
+		m->most = m->taken;
+	return 1;
+}
+
 int emi_run_memory_keep(emi_run_memory *m, char **buffer, size_t data, em_bid *bid)
 {
-	if (!have(m, &m->blocks, PIECE) || !enter(m, *buffer, bid))
+	if (!have(m, &m->blocks, PIECE) || !list_pieces(m, 0) || !enter(m, *buffer, bid))
 		return 0;
 	*buffer = take(&m->blocks);
 	m->kept += data;

@@ -86,6 +86,10 @@ void emi_run_memory_sent(emi_run_memory *m, size_t bytes);
  * changed. */
 int emi_run_memory_keep(emi_run_memory *m, char **buffer, size_t data, em_bid *bid);
 
+/* So many buffers of a ring would be freed now: some may have changed hands.  1: that is so, and their memory is m's
+ * from now on; 0: it is not, and nothing has changed. */
+int emi_run_memory_adopt(emi_run_memory *m, char *base, size_t bytes);
+
 /* Room for a page of EMI_DIR_BYTES.  0: there is none. */
 int emi_run_memory_page(emi_run_memory *m, em_bid *bid);
 

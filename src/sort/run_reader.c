@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/error.h"
 #include "base/memory.h"
 
 static void read_page(emi_run_reader *r, emi_run_cursor *c, em_bid at, emi_request *rq)
@@ -29,6 +30,8 @@ static void free_page(const emi_run_reader *r, const emi_run_cursor *c)
 
 static em_status damaged(const emi_run_reader *r, const emi_run_cursor *c, em_errinfo *err)
 {
+	if (c->at.disk == EMI_IN_MEMORY)
+		return emi_fail(err, EM_ERR_CORRUPT, "a page of a run's directory in memory is damaged");
 	return emi_block_damaged(r->runs->scratch, c->at, EMI_DIR_BYTES, err);
 }
 

@@ -45,7 +45,7 @@ static em_status check(const emi_sorted_run *s, em_errinfo *err)
 	if (hint->data != 0 && hint->data % s->fetch.runs->by->codec->record_bytes == 0 && hint->data <= s->bytes &&
 	    (s->blocks != 1 || hint->data == s->bytes))
 		return EM_OK;
-	return emi_block_damaged(s->fetch.runs->scratch, hint->bid, hint->bytes, err);
+	return emi_hint_damaged(s->fetch.runs->scratch, hint, err);
 }
 
 static em_status next(emi_sorted_source *source, em_errinfo *err)

@@ -2,6 +2,8 @@
 /* test_flow_runs.c -- runs apart from merging, and combining in them. */
 #include "flow/runs_case.h"
 
+#include "base/context.h"
+
 /* A range of what is expected, by keys and numbers, is what the runs have. */
 static void check_range(flow_case *t, em_runs *r, const pair *y, size_t n, uint64_t below)
 {
@@ -403,6 +405,58 @@ static void test_merge_memory(void **state)
 	}
 }
 
+/* Blocks that stay in memory are there as they were formed for each merge, also where merging turns records that it
+ * gets into elements in their place. */
+static void test_in_memory(void **state)
+{
+	enum { N = 1500000 };
+	static const char *const missing[] = { "/nonexistent/for/scratch" };
+	const em_key key = { 0, 0, EM_KEY_I64, 0, { 0 } };
+	em_ctx_opts co = EM_CTX_OPTS_INIT;
+	em_sort_opts form = EM_SORT_OPTS_INIT;
+	em_runs_info info = EM_RUNS_INFO_INIT;
+	int64_t *x = malloc(N * 8), *y = malloc(N * 8);
+	em_order *order;
+	flow_case t;
+	em_runs *r;
+	size_t i;
+
+	(void)state;
+	assert_true(x != NULL && y != NULL);
+	memset(&t, 0, sizeof t);
+	t.rng = test_rng_make(test_seed());
+	test_memory_init(&t.mem, 0);
+	co.allocator = &t.mem.allocator;
+	co.memory = 96 * MIB;
+	co.dirs = missing;
+	co.ndirs = 1;
+	/* So there is memory for mixing. */
+	co.threads = 1;
+	assert_int_equal(em_ctx_open(&t.ctx, &co), EM_OK);
+	/* As if nobody had named a budget: else blocks are written. */
+	t.ctx->memory_given = 0;
+	t.ctx->enough = 6 * MIB;
+	assert_int_equal(em_order_keys(&order, t.ctx, 8, &key, 1, &t.err), EM_OK);
+	for (i = 0; i < N; i++)
+		x[i] = (int64_t)test_random(&t.rng);
+	memcpy(y, x, N * 8);
+	compared = 8;
+	qsort(y, N, 8, by_signed);
+	r = runs_open(&t, order, &form, NULL);
+	runs_assert(r, em_runs_push(r, x, N));
+	runs_assert(r, em_runs_finish(r));
+	assert_int_equal(em_runs_info_get(r, &info), EM_OK);
+	assert_true(info.runs > 2);
+	assert_int_equal(info.formed, info.runs);
+	merge_in(&t, r, 8 * MIB, (const char *)y, N, 8);
+	merge_in(&t, r, info.memory_min, (const char *)y, N, 8);
+	em_runs_close(r);
+	em_order_close(order);
+	free(x);
+	free(y);
+	flow_close(&t);
+}
+
 /* As many runs as were expected need no pass, whose blocks nobody chose. */
 static void test_no_pass(void **state)
 {
@@ -630,6 +684,7 @@ int main(void)
 		cmocka_unit_test(test_early),
 		cmocka_unit_test(test_readers),
 		cmocka_unit_test(test_merge_memory),
+		cmocka_unit_test(test_in_memory),
 		cmocka_unit_test(test_no_pass),
 		cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_mistakes),
