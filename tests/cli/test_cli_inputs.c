@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -399,8 +400,10 @@ static void test_shrinks(void **state)
 		fd = open(fifo, O_WRONLY | O_CLOEXEC);
 		assert_true(fd >= 0);
 		assert_int_equal(truncate(f->in[0], 1600), 0);
-		for (k = 0; k < 3; k++)
-			assert_int_equal(write(fd, "0000000\n", 8), 8);
+		/* It may have met the end of the file by now, and be gone. */
+		for (k = 0; k < 3 && write(fd, "0000000\n", 8) == 8; k++)
+			continue;
+		assert_true(k == 3 || errno == EPIPE);
 		close(fd);
 		run_wait(&r);
 		alarm(0);
