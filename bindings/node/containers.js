@@ -114,11 +114,8 @@ class BTree extends Container {
 	_key(key) { return key === undefined || key === null ? null : this.keys_.pack(key); }
 
 	set(key, value) {
-		const record = new Uint8Array(this.records.bytes);
-		record.set(this.keys_.pack(key));
-		if (this.values_.bytes)
-			record.set(this.values_.pack(value), this.keys_.bytes);
-		this._do('upsert', record);
+		const after = this.values_.bytes ? [this.values_.pack(value)] : [];
+		this._do('upsert', Buffer.concat([this.keys_.pack(key), ...after]));
 		return this;
 	}
 
@@ -135,14 +132,10 @@ class BTree extends Container {
 
 	[Symbol.iterator]() { return this.range(); }
 
-	*keys() {
-		for (const [key] of this.range())
-			yield key;
-	}
-
-	*values() {
-		for (const [, value] of this.range())
-			yield value;
+	/** Keys, or values. */
+	*_sides(which) {
+		for (const entry of this.range())
+			yield entry[which];
 	}
 
 	cursor() { return new Cursor(this); }

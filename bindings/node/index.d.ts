@@ -30,6 +30,14 @@ export interface SortOptions extends Options {
 	progress?: (phase: string, done: number, total: number) => unknown;
 }
 export interface FileOptions extends SortOptions { records?: RecordSpec | 'lines' }
+interface UniqueOptions extends FileOptions {
+	count?: boolean;
+	presorted?: boolean;
+	min_count?: number;
+	max_count?: number;
+}
+interface ShuffleOptions extends FileOptions { seed?: number }
+interface TopOptions extends FileOptions { start?: number }
 
 export const version: string;
 
@@ -213,13 +221,13 @@ declare class Pull extends Batches {
 export class Sorter extends Pull { // em_sorter
 	constructor(records: RecordSpec | 'lines', opts?: SortOptions);
 	/** Fill it with the next records: how many there were; 0 behind the last. */
-	readInto(room: Bytes): number;
+	readInto(room: Bytes): number;                                 // = emb_read(this._finished()._h, room) ?? 0
 	pushFile(file: string): void;                                  // = push_file
 	/** Sorted records; the sorter has to be finished. */
 	stream(): Stream;                                              // = em_stream_sorter(this._h)
 	sink(): Sink;                                                  // = em_sink_sorter(this._h)
 	/** What is left, to a file, which appears when it is whole. */
-	writeFile(file: string): void;
+	writeFile(file: string): void;                                 // = em_sorter_pull_file(this._finished()._h, file)
 	clear(): void;
 }
 export class Top extends Pull { // em_top
@@ -230,11 +238,16 @@ export function sort<T extends ArrayBufferView>(data: T, opts?: SortOptions & { 
 export function sort(data: Iterable<Item>, opts: SortOptions & { records: RecordSpec | 'lines' }): any;
 
 export function sortFile(inputs: Paths, output: string, opts?: FileOptions): Stats;
+	// = em_sort_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output, options(rest))
 export function mergeFiles(inputs: Paths, output: string, opts?: FileOptions): Stats;
-export function uniqueFile(inputs: Paths, output: string, opts?: FileOptions & { count?: boolean;
-	presorted?: boolean; min_count?: number; max_count?: number }): Stats;
-export function topFile(inputs: Paths, output: string, k: number, opts?: FileOptions & { start?: number }): Stats;
-export function shuffleFile(inputs: Paths, output: string, opts?: FileOptions & { seed?: number }): Stats;
+	// = em_merge_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output, options(rest))
+export function uniqueFile(inputs: Paths, output: string, opts?: UniqueOptions): Stats;
+	// = em_unique_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output,
+	//   options({ count, presorted, min_count, max_count, sort: rest }))
+export function topFile(inputs: Paths, output: string, k: number, opts?: TopOptions): Stats;
+	// = em_top_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, start, k, output, options(rest))
+export function shuffleFile(inputs: Paths, output: string, opts?: ShuffleOptions): Stats;
+	// = em_shuffle_files(ctx._h, Records.of(records).bytes, inputs, output, options({ ...rest, key }))
 export function checkFile(file: string, opts?: FileOptions): Stats & { first: Buffer | null };
 
 type Entry = [Item, Item];
@@ -359,8 +372,8 @@ export class BTree extends Container implements Iterable<Entry> { // em_btree
 	range(from?: Item, to?: Item, opts?: { reverse?: boolean }): Generator<Entry>;
 	[Symbol.iterator](): Iterator<Entry>;
 	entries(): Generator<Entry>;                                   // = this.range()
-	keys(): Generator<Item>;
-	values(): Generator<Item>;
+	keys(): Generator<Item>;                                       // = this._sides(0)
+	values(): Generator<Item>;                                     // = this._sides(1)
 	first(): Entry | undefined;                                    // = min
 	last(): Entry | undefined;                                     // = max
 	popFirst(): Entry | undefined;                                 // = pop_min

@@ -8,7 +8,9 @@ const { Stream, Sink, Runs } = require('./streams');
 
 const all = { Context, Records, Order, Stream, Sink, Runs, ...require('./containers'), ...require('./sort') };
 
-for (const [name, { kind, calls }] of Object.entries(require('./calls'))) {
+const { functions, classes } = require('./calls');
+
+for (const [name, { kind, calls }] of Object.entries(classes)) {
 	// Without what any class has.
 	const { constructor, ...methods } = Object.getOwnPropertyDescriptors(calls.prototype);
 	const { length, name: none, prototype, ...statics } = Object.getOwnPropertyDescriptors(calls);
@@ -17,4 +19,4 @@ for (const [name, { kind, calls }] of Object.entries(require('./calls'))) {
 	all[name].prototype._kind = kind;
 }
 
-module.exports = { version: c.em_version(), ...errors, ...all, defaultContext };
+module.exports = { version: c.em_version(), ...errors, ...all, ...functions, defaultContext };

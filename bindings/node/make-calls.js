@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 'use strict';
-// Makes calls.js of index.d.ts: its errors, and for all classes each method with `= CALL' behind it.
+// Makes calls.js of index.d.ts: its errors, its functions and, for all classes, each method with `= CALL' behind it.
 //
 // CALL is NAME(ARGUMENTS), or NAME with those of the method.  NAME is em_KIND_NAME() of the module, with the handle in
 // front; KIND is said beside the class.  em_...(ARGUMENTS) and emb_...() are themselves; % in them is the kind.  As what
@@ -48,15 +48,23 @@ const RESULTS = {
 	this: (call) => `${call};\n\t\treturn this;`,
 	void: (call) => `${call};`,
 };
+/** Options of functions on files: what they have beside those of a sort. */
+const FILES = {
+	FileOptions: '',
+	ShuffleOptions: '',
+	UniqueOptions: 'count, presorted, min_count, max_count, ',
+	TopOptions: 'start = 0, ',
+};
 const ERROR = /^export class (\w+) extends (\w*Error) {}(?:\s+\/\/ (.*))?$/gm;
 const CLASS = /^(?:export|declare) class (\w+)(?: extends (\w+))?.*?\{(?: \/\/ em_(\w+))?$/;
+const FUNCTION = /^export function (\w+)\((.*)\): (\w+); \/\/ = (.*)$/gm;
 const MEMBER = /^\t(static |readonly |)(\w+)(?:<.*>)?(?:\((.*)\))?: ([^;]+);(?:\s*\/\/ = (.*?)(?: of (.*))?)?$/;
 
 /** Of each class its base, its kind, and by name those of its members that are calls. */
 function read(text) {
 	const classes = {};
 	let members = {};
-	for (const line of text.replace(/;\n\s+\/\/ =/g, '; // =').split('\n')) {
+	for (const line of text.split('\n')) {
 		const [, name, base, kind] = line.match(CLASS) ?? [];
 		const [, how, member, list, type, call, of] = line.match(MEMBER) ?? [];
 		if (name)
@@ -72,6 +80,7 @@ function method({ how, name, list, type, call, of }, kind) {
 	const before = parameters.flatMap(([, , one, is]) => [
 		is === 'SortOptions' && `const order = keyed(this, ${one}?.key);`,
 		is === 'In' && `const { ctx = defaultContext(), format: own } = ${one} ?? {}, format = options(own);`,
+		is in FILES && `const { key, records = 'lines', ctx = defaultContext(), ${FILES[is]}...rest } = ${one} ?? {};`,
 		ARGUMENTS[is] && `${one} = ${ARGUMENTS[is](one)};`,
 	]).filter(Boolean);
 	const whole = /^\w+$/.test(call) ? `${call}(${parameters.map(([, , one]) => one).join(', ')})` : call;
@@ -83,21 +92,26 @@ function method({ how, name, list, type, call, of }, kind) {
 	return `\t${head} {\n\t\t${[...before, after].join('\n\t\t')}\n\t}\n`;
 }
 
-const text = fs.readFileSync(process.argv[2], 'utf8');
+/* A call may have a line of its own, or two. */
+const text = fs.readFileSync(process.argv[2], 'utf8').replace(/;\n\s+\/\/ =/g, '; // =')
+	.replace(/(\/\/ = .*,)\n\s+\/\/\s+/g, '$1 ');
 const classes = read(text);
 const all = (name) => name ? { ...all(classes[name].base), ...classes[name].members } : {};
 console.log(`// SPDX-License-Identifier: BSL-1.0
 'use strict';
-// Made of index.d.ts by make-calls.js: errors, and methods that are only a call of the module.
+// Made of index.d.ts by make-calls.js: errors, and methods and functions that are only a call of the module.
 const { c, ALL, constant, defaultContext, errorOf, errors, handles, known, made, options, register, told } =
 	require('./base');
-const { Records, keyed } = require('./records');
+const { Records, keyed, orderOf } = require('./records');
 const { Stream, Sink, beside, counted, runsFlags } = require('./streams');
 `);
 for (const [, name, base, codes] of text.matchAll(ERROR))
 	console.log(`errors.${name} = class ${name} extends errors.${base} {};${(codes ?? '').replace(/\w+/g,
 		(code) => `\nerrorOf.${code} = errors.${name};`)}`);
-console.log('\nmodule.exports = {');
+console.log('\nexports.functions = {');
+for (const [, name, list, type, call] of text.matchAll(FUNCTION))
+	console.log(method({ how: '', name, list, type, call }).replace(/\n$/, ','));
+console.log('};\nexports.classes = {');
 for (const [name, { kind }] of Object.entries(classes).filter(([, { kind }]) => kind)) {
 	const calls = Object.values(all(name)).filter(Boolean).map((one) => method(one, kind)).join('');
 	console.log(`${name}: { kind: '${kind}', calls: class {\n${calls}} },`);

@@ -2,7 +2,7 @@
 'use strict';
 // Sorters, and sorts of files.
 const { c, defaultContext, options, register, told } = require('./base');
-const { NUMBERS, Records, orderOf } = require('./records');
+const { NUMBERS, orderOf } = require('./records');
 const { Batches } = require('./streams');
 
 class Pull extends Batches {
@@ -31,10 +31,6 @@ class Pull extends Batches {
 }
 
 class Sorter extends Pull {
-	readInto(room) { return Number(c.emb_read(this._finished()._h, room) ?? 0); }
-
-	writeFile(file) { this._finished()._do('pull_file', file); }
-
 	clear() {
 		this._do('clear');
 		this._done = false;
@@ -58,37 +54,11 @@ function sort(data, { records, ...opts } = {}) {
 
 // Files.
 
-/** Statistics of a function that gets a context, an order, and what is made of the other options. */
-function sorting(name, { key, records = 'lines', ctx = defaultContext(), ...opts } = {}, more) {
-	return told(c[name](ctx._h, orderOf(records, key, { ctx })._h, ...more(opts)));
-}
-
-function sortFile(inputs, output, opts) {
-	return sorting('em_sort_files', opts, (rest) => [inputs, output, options(rest)]);
-}
-
-function mergeFiles(inputs, output, opts) {
-	return sorting('em_merge_files', opts, (rest) => [inputs, output, options(rest)]);
-}
-
-function uniqueFile(inputs, output, { count, presorted, min_count, max_count, ...opts } = {}) {
-	const own = { count, presorted, min_count, max_count };
-	return sorting('em_unique_files', opts, (sort) => [inputs, output, options({ ...own, sort })]);
-}
-
-function topFile(inputs, output, k, { start = 0, ...opts } = {}) {
-	return sorting('em_top_files', opts, (rest) => [inputs, start, k, output, options(rest)]);
-}
-
-function shuffleFile(inputs, output, { records = 'lines', ctx = defaultContext(), ...opts } = {}) {
-	return told(c.em_shuffle_files(ctx._h, Records.of(records).bytes, inputs, output, options(opts)));
-}
-
 /** Look whether a file is sorted: what was found, with `first`, the first record that is not in its place. */
-function checkFile(file, opts) {
+function checkFile(file, { key, records = 'lines', ctx = defaultContext(), ...opts } = {}) {
 	let first = null;
 	const fn = register((_, record) => { first ??= Buffer.from(record); });
-	return { ...sorting('em_check_file', opts, (rest) => [file, options(rest), fn]), first };
+	return { ...told(c.em_check_file(ctx._h, orderOf(records, key, { ctx })._h, file, options(opts), fn)), first };
 }
 
-module.exports = { Sorter, Top, sort, sortFile, mergeFiles, uniqueFile, topFile, shuffleFile, checkFile };
+module.exports = { Sorter, Top, sort, checkFile };

@@ -53,16 +53,13 @@ class Stream extends Batches {
 		this._own(c.emb_stream_source(ctx._h, r.bytes, count, more), ctx, r);
 	}
 
-	/** The node that a function of the module makes of this stream, which is no longer the caller's. */
-	_node(h, records = this.records) { return made(Stream, h, this._ctx, Records.of(records)); }
-
 	/** One that makes records of batches. */
 	_maps(what, fn, records = this.records) {
 		const to = Records.of(records);
 		if (to === LINES)
 			throw new TypeError('map() of lines needs records: what they become');
 		const ask = this.records.asking(fn, (got) => got === null || got === undefined ? null : to.many(got));
-		return this._node(c.emb_stream_node(this._h, what, to.bytes, register(ask)), to);
+		return made(Stream, c.emb_stream_node(this._h, what, to.bytes, register(ask)), this._ctx, to);
 	}
 
 	map(fn, records) { return this._maps(c.EMB_MAP, fn, records); }
@@ -74,8 +71,8 @@ class Stream extends Batches {
 		const to = Records.of(records ?? (one ? this.records : beside(this, other)));
 		const item = (of, record) => record && of.records.unpack(record);
 		const ask = fn ? register((a, b) => to.pack(fn(item(this, a), item(other, b)))) : 0;
-		return this._node(c.emb_stream_join(this._h, other._h, constant('EM_JOIN', kind), this.records.order(left),
-			other.records.order(right), to.bytes, memory_bytes, ask), to);
+		return made(Stream, c.emb_stream_join(this._h, other._h, constant('EM_JOIN', kind), this.records.order(left),
+			other.records.order(right), to.bytes, memory_bytes, ask), this._ctx, to);
 	}
 
 	to(sink, { format } = {}) {
