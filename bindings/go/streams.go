@@ -262,7 +262,7 @@ func JoinStreams[A, B, C any](kind uint, a *Stream[A], b *Stream[B], left, right
 // Progress is the stream, of whose graph a function is told how far that got, as Graph says, until it returns true,
 // which stops it.
 func (s *Stream[T]) Progress(fn func(phase uint, done, total uint64) (stop bool)) (*Stream[T], error) {
-	return newStream[T](s.ctx, raw.Emb_stream_progress(s.id, raw.Keep(raw.Progress(fn))), &s.object)
+	return s.made(raw.Emb_stream_progress(s, raw.Asked{Told: fn}))
 }
 
 // Slice leaves out the first records, and has so many of the others; Unknown: all.

@@ -2,6 +2,7 @@
 package extmem;
 
 import java.io.ByteArrayOutputStream;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -194,7 +195,13 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	}
 
 	/** It, which tells how far its graph got, at most every 0.1 s, while it is pulled. */
-	public Stream<T> progress(Progress fn) { return made(type, RawJNI.emb_stream_progress(id, Native.keep(fn))); }
+	public Stream<T> progress(Progress fn) {
+		try {
+			return made(type, Native.take(RawJNI.emb_stream_progress(id, Native.keep(fn))));
+		} finally {
+			Reference.reachabilityFence(this);
+		}
+	}
 
 	/** Without the first records, and of the others so many; {@link #UNKNOWN}: all. */
 	public Stream<T> slice(long skip, long take) { return made(type, Raw.em_stream_slice(this, skip, take)); }

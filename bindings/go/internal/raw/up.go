@@ -122,9 +122,11 @@ type (
 	Ask      func(a, b []byte) (answer []byte, some bool, err error)
 )
 
-// Asked is a function of a stream, and what is to be done when nobody will call it any more.
+// Asked is a function of a stream, and what is to be done when nobody will call it any more.  One that watches a graph
+// is Told in place of Ask.
 type Asked struct {
 	Ask
+	Told func(phase uint, done, total uint64) bool // how far its graph got
 	Stop func()
 }
 
@@ -148,11 +150,16 @@ func embGoRelease(id uint64) {
 //export embGoProgress
 func embGoProgress(id uint64, phase uint32, done, total uint64, stop *C.int) (thrown uint64) {
 	defer caught(&thrown)
+	told := function[any](id)
+	if asked, is := told.(Asked); is {
+		*stop = C.int(truth(asked.Told(uint(phase), done, total)))
+		return 0
+	}
 	name := fmt.Sprint(phase)
 	if phase < uint32(len(phases)) {
 		name = phases[phase]
 	}
-	*stop = C.int(truth(function[Progress](id)(name, done, total)))
+	*stop = C.int(truth(told.(Progress)(name, done, total)))
 	return 0
 }
 
