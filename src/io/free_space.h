@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 /* Bytes that files beside the open one may still take, or UINT64_MAX when nobody can know: where what is written is
- * compressed, or is kept by another machine, or in layers, more may fit than there is said to be. */
-uint64_t emi_free_space(int fd);
+ * compressed, or is kept by another machine, or in layers, more may fit than there is said to be.  Where that is less
+ * than `wanted', and the file system frees blocks behind the back of who removed a file (XFS), it is asked again for
+ * half a second. */
+uint64_t emi_free_space(int fd, uint64_t wanted);
 
 #endif

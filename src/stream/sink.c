@@ -238,7 +238,7 @@ static em_status check_room(const emi_sink *s, int fd, uint64_t bytes, em_errinf
 	if (fd < 0 || fstat(fd, &sb) != 0 || !S_ISREG(sb.st_mode))
 		return EM_OK;
 	has = (uint64_t)sb.st_blocks * 512;
-	left = emi_free_space(fd);
+	left = emi_free_space(fd, bytes > has ? bytes - has : 0);
 	return bytes <= has || bytes - has <= left ? EM_OK : emi_fail_room(err, s->target.name, bytes - has, left);
 }
 
@@ -272,8 +272,8 @@ static em_status reserve_all(emi_sink *s, uint64_t bytes, em_errinfo *err)
 	st = emi_file_set_aside(s->file, 0, bytes, &own);
 	if (st == EM_OK)
 		return EM_OK;
-	if (own.sys_errno == ENOSPC && emi_free_space(emi_file_fd(s->file)) != UINT64_MAX)
-		return emi_fail_room(err, s->target.name, bytes, emi_free_space(emi_file_fd(s->file)));
+	if (own.sys_errno == ENOSPC && emi_free_space(emi_file_fd(s->file), 0) != UINT64_MAX)
+		return emi_fail_room(err, s->target.name, bytes, emi_free_space(emi_file_fd(s->file), 0));
 	if (err != NULL && err->status == EM_OK)
 		*err = own;
 	return st;
