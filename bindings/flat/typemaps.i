@@ -201,8 +201,8 @@ static const char **emb_texts(const struct emb_view *view, uint32_t *n)
 	return list;
 }
 
-/** See bytes as records and where they end: how many there are, the ends, the records.  Of a receiver whose records have
- *  one size they are these. */
+/** See bytes as records and where they end: how many there are, the ends, the records.  Of a receiver whose records
+ *  have one size they are these. */
 static const void *emb_ended(const struct emb_view *view, const uint64_t **ends, uint64_t *n)
 {
 	uint64_t *copy;
@@ -260,7 +260,8 @@ EM_VIEWED(EM_CODE($1 = view.none ? NULL : (void *)(uintptr_t)emb_one(&view, emb_
 EM_TEXTED(EM_CODE($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *)
 EM_TEXTED(EM_CODE($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *EM_PATH)
 EM_TEXTED(EM_CODE($1 = (char **)(uintptr_t)emb_texts(&view, &$2);), (const char *const *EM_PATHS, uint32_t EM_N))
-EM_VIEWED(EM_CODE(const uint64_t *ends; $1 = (void *)(uintptr_t)emb_ended(&view, &ends, &$3); $2 = (uint64_t *)(uintptr_t)ends;),
+EM_VIEWED(EM_CODE(const uint64_t *ends; $1 = (void *)(uintptr_t)emb_ended(&view, &ends, &$3);
+		  $2 = (uint64_t *)(uintptr_t)ends;),
 	  (const void *EM_RECORDS, const uint64_t *EM_ENDS, uint64_t EM_N))
 
 %define EM_WRITTEN(code, pattern...)
@@ -274,7 +275,8 @@ EM_AS_BYTES(pattern)
 	emb_finish();
 }
 %enddef
-EM_WRITTEN(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.record_bytes);), (void *EM_ROOM, uint64_t EM_N))
+EM_WRITTEN(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.record_bytes);),
+	   (void *EM_ROOM, uint64_t EM_N))
 EM_WRITTEN(EM_CODE($1 = (char *)(uintptr_t)view.p; $2 = (size_t)view.n;), (void *EM_BUF, size_t EM_NBYTES))
 
 EM_AS_BYTES((const void *EM_KEYS, uint64_t EM_N, void *EM_FOUND, uint8_t *EM_IS))
@@ -388,7 +390,8 @@ static struct emb_fn *emb_order_fn(const struct emb_view *view, uint64_t *bytes,
 }
 %}
 %define EM_ORDER_FN(T, name, trampoline)
-EM_AS_OPTIONS((uint64_t EM_OF, const char *EM_NAME, T name, uint32_t EM_FLAGS, void *EM_USER, void (*EM_FREE)(void *user)))
+EM_AS_OPTIONS((uint64_t EM_OF, const char *EM_NAME, T name, uint32_t EM_FLAGS, void *EM_USER,
+	       void (*EM_FREE)(void *user)))
 %typemap(in) (uint64_t EM_OF, const char *EM_NAME, T name, uint32_t EM_FLAGS, void *EM_USER,
 	      void (*EM_FREE)(void *user)) (struct emb_view view) {
 	const char *called = NULL;

@@ -3,8 +3,8 @@
  * How Node has what flat/typemaps.i asks for, by Node-API.
  *
  * Numbers are Number where that is exact, and otherwise BigInt, as arguments also where it is.  Bytes are Buffer, any
- * TypedArray, DataView or ArrayBuffer; what comes out is a Uint8Array of its own memory.  Texts and options are strings.  Functions of the caller's are in a table of the
- * facade, whose one function is called for all of them.
+ * TypedArray, DataView or ArrayBuffer; what comes out is a Uint8Array of its own memory.  Texts and options are
+ * strings.  Functions of the caller's are in a table of the facade, whose one function is called for all of them.
  */
 #pragma SWIG nowarn=453
 
@@ -355,7 +355,8 @@ static bool emb_truth(napi_value v)
 {
 	bool is = false;
 
-	return v && napi_coerce_to_bool(emb_env, v, &v) == napi_ok && napi_get_value_bool(emb_env, v, &is) == napi_ok && is;
+	return v && napi_coerce_to_bool(emb_env, v, &v) == napi_ok &&
+	       napi_get_value_bool(emb_env, v, &is) == napi_ok && is;
 }
 
 static void emb_up_release(uint64_t id)

@@ -72,8 +72,8 @@ typedef struct em_line em_line;
  * Put n bytes behind those that a record has.  Only the function that was given the record calls this, until it
  * returns.  bytes may be NULL if n is 0, and may lie in records that the function was given.
  *
- * Returns: EM_OK; EM_ERR_INVAL (line is NULL, or bytes); EM_ERR_MEMLIMIT, EM_ERR_NOMEM: the node fails with it, whatever
- * its function returns then.
+ * Returns: EM_OK; EM_ERR_INVAL (line is NULL, or bytes); EM_ERR_MEMLIMIT, EM_ERR_NOMEM: the node fails with it,
+ * whatever its function returns then.
  */
 EM_API EM_NODISCARD em_status em_line_put(em_line *line, const void *bytes, size_t n);
 
@@ -107,8 +107,9 @@ EM_API void em_lines_join_opts_init(em_lines_join_opts *out, size_t bytes);
 
 /**
  * Join two streams of records of any length that are sorted by their keys, as em_stream_join() does those of one size.
- * Keys are all that counts: a comparison of whole records that is last in an order only tells how equal keys are sorted.
- * Where fields are separated by blanks, these are part of the field behind them, unless a key has EM_TEXT_SKIP_START.
+ * Keys are all that counts: a comparison of whole records that is last in an order only tells how equal keys are
+ * sorted.  Where fields are separated by blanks, these are part of the field behind them, unless a key has
+ * EM_TEXT_SKIP_START.
  *
  * Without fn a record of EM_JOIN_INNER, EM_JOIN_LEFT or EM_JOIN_FULL has the fields of the keys, of the left record or
  * else of the right one; then the other fields of the left record, and those of the right one.  Fields are separated by

@@ -247,6 +247,15 @@ static void retire(em_stream *s)
 
 const emi_stream_kind emi_join_kind = { next, retire, "join", EMI_STREAM_VARIED };
 
+em_status emi_join_given(const em_stream *left, const em_stream *right, const void *opts, em_errinfo *err)
+{
+	em_status st = emi_given(left, "left", err);
+
+	if (st == EM_OK)
+		st = emi_given(right, "right", err);
+	return st == EM_OK ? emi_given(opts, "opts", err) : st;
+}
+
 em_status emi_join_check_kind(uint32_t kind, em_errinfo *err)
 {
 	return kind <= EM_JOIN_ANTI ? EM_OK :

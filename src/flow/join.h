@@ -77,7 +77,8 @@ struct emi_join {
 /* The kind of stream that all joins are. */
 extern const emi_stream_kind emi_join_kind;
 
-/* What is common to options. */
+/* What is common to arguments and options. */
+em_status emi_join_given(const em_stream *left, const em_stream *right, const void *opts, em_errinfo *err);
 em_status emi_join_check_kind(uint32_t kind, em_errinfo *err);
 
 /* Bytes for a group: those that options name, or a part of the context's memory, but room for a record. */

@@ -201,11 +201,7 @@ em_status em_stream_join(em_stream **out, em_stream *left, em_stream *right, con
 	/* Whatever is wrong, what they hold is freed. */
 	(void)EMI_STRUCT_TAKE(em_join_opts, &o, opts, NULL);
 	if (st == EM_OK)
-		st = emi_given(left, "left", &err);
-	if (st == EM_OK)
-		st = emi_given(right, "right", &err);
-	if (st == EM_OK)
-		st = emi_given(opts, "opts", &err);
+		st = emi_join_given(left, right, opts, &err);
 	if (st == EM_OK && (left->varied || right->varied))
 		st = emi_fail(&err, EM_ERR_NOTSUP,
 			      "an input has records of any length, which em_stream_lines_join() takes");

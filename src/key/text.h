@@ -25,8 +25,8 @@ typedef struct emi_text {
 void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin,
 		   size_t *end);
 
-/* The fields of a record, one after the other.  *at is 0 for the first one, and has no other meaning.  Where the next one
- * is, without blanks in front of it where there is no separator; 0: there are no more. */
+/* The fields of a record, one after the other.  *at is 0 for the first one, and has no other meaning.  Where the next
+ * one is, without blanks in front of it where there is no separator; 0: there are no more. */
 int emi_text_next_field(const emi_text *t, const unsigned char *record, size_t n, size_t *at, size_t *begin,
 			size_t *end);
 

@@ -101,7 +101,8 @@ static void add_row(join_case *c, lines_model *m, const row *r)
 
 	for (i = 0; i < r->n; i++) {
 		if (c->separator == EM_TEXT_BLANKS)
-			put(line, &at, i != 0 || test_below(&c->t.rng, 4) == 0 ? &"\t  "[test_below(&c->t.rng, 3)] : "");
+			put(line, &at,
+			    i != 0 || test_below(&c->t.rng, 4) == 0 ? &"\t  "[test_below(&c->t.rng, 3)] : "");
 		else
 			put(line, &at, i != 0 ? one : "");
 		put(line, &at, r->field[i]);
@@ -285,7 +286,8 @@ static void test_joins(void **unused)
 			separator = '\0';
 			o.separator = 0;
 		}
-		assert_int_equal(em_stream_lines_join(&s, open_side(&c, &c.left), open_side(&c, &c.right), &o, &c.t.err),
+		assert_int_equal(em_stream_lines_join(&s, open_side(&c, &c.left), open_side(&c, &c.right), &o,
+						      &c.t.err),
 				 EM_OK);
 		assert_int_equal(em_stream_record_bytes(s), 0);
 		assert_true(em_stream_count(s) == EM_STREAM_UNKNOWN);
@@ -546,7 +548,8 @@ static void test_failures(void **unused)
 		in[1] = open_side(&c, &c.right);
 		if (i % 4 == 1) {
 			j.fail_at = test_below(&c.t.rng, 60);
-			assert_int_equal(em_stream_lines_inspect(&in[i / 4 % 2], in[i / 4 % 2], fail_later, &j, NULL, NULL),
+			assert_int_equal(em_stream_lines_inspect(&in[i / 4 % 2], in[i / 4 % 2], fail_later, &j, NULL,
+								 NULL),
 					 EM_OK);
 			assert_int_equal(em_stream_batch(in[i / 4 % 2], 1 + test_below(&c.t.rng, 5)), EM_OK);
 		}
@@ -696,7 +699,8 @@ static void test_sets(void **unused)
 		assert_int_equal(em_order_text(&whole, t.ctx, NULL, 0, NULL, NULL), EM_OK);
 		key.last_field = key.last_char = 1;
 		first.flags = EM_TEXT_KEYS_ONLY;
-		assert_int_equal(em_order_text(&order, t.ctx, &key, i % 5 != 0, i % 5 != 0 ? &first : NULL, NULL), EM_OK);
+		assert_int_equal(em_order_text(&order, t.ctx, &key, i % 5 != 0, i % 5 != 0 ? &first : NULL, NULL),
+				 EM_OK);
 		for (k = 0; k < 2; k++) {
 			const char *file;
 

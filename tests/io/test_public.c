@@ -302,7 +302,7 @@ static void test_wait_any(void **state)
 	test_dir_remove(dir);
 }
 
-/* So many at once: a hundred thousand with one backend, by the seed, and with the others, and in slow builds, a tenth. */
+/* So many at once: a hundred thousand with one backend, by the seed; a tenth with the others, and in slow builds. */
 static uint32_t lots_of(uint32_t b)
 {
 	return test_fewer() > 1 || b != test_seed() % em_backend_count() ? LOTS / 10 : LOTS;

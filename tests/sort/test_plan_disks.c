@@ -126,8 +126,8 @@ static void test_stretch(void **state)
 			}
 }
 
-/* No other choice of fan-in and buffers is expected to be much faster, and what is forced is taken.  Buffers are weighed
- * in steps of an eighth, which may miss those with which there is just one pass less for some runs. */
+/* No other choice of fan-in and buffers is expected to be much faster, and what is forced is taken.  Buffers are
+ * weighed in steps of an eighth, which may miss those with which there is just one pass less for some runs. */
 static void test_best(void **state)
 {
 	unsigned i, j, tried = 0;
