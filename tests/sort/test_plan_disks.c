@@ -126,11 +126,10 @@ static void test_stretch(void **state)
 			}
 }
 
-/* No other choice of fan-in and buffers is expected to be much faster, and what is forced is taken.  Buffers are
- * weighed in steps of an eighth, which may miss those with which there is just one pass less for some runs. */
+/* No other choice of fan-in and buffers is expected to be much faster, and what is forced is taken. */
 static void test_best(void **state)
 {
-	unsigned i, j, tried = 0;
+	unsigned i, j, tried = 0, alike = 0;
 	planner p;
 
 	(void)state;
@@ -158,7 +157,13 @@ static void test_best(void **state)
 			assert_int_equal(forced.read_buffers, in.read_buffers);
 			assert_int_equal(forced.write_buffers, in.write_buffers);
 			assert_true(forced.fan_in == in.fan_in || forced.runs <= forced.fan_in);
-			if (emi_plan_time(&chosen, &p.in) > 1.1 * emi_plan_time(&forced, &p.in))
+			/* The order of fetching has a buffer or two, and what it is worth is not expected.  Fewer
+			 * than 2 buffers to read and 3 to write are never chosen. */
+			if ((chosen.prefetch_buffers != 0) != (forced.prefetch_buffers != 0) || in.read_buffers < 2 ||
+			    in.write_buffers < 3)
+				continue;
+			alike++;
+			if (emi_plan_time(&chosen, &p.in) > 1.08 * emi_plan_time(&forced, &p.in))
 				fail_msg("%u disks, %llu runs: %g with fan-in %u, %u to read and %u to write, but %g "
 					 "with %u, %u and %u",
 					 (unsigned)in.disks, (unsigned long long)chosen.runs,
@@ -168,7 +173,7 @@ static void test_best(void **state)
 					 (unsigned)forced.read_buffers, (unsigned)forced.write_buffers);
 		}
 	}
-	assert_true(tried > 500);
+	assert_true(tried > 500 && alike > 100);
 	planner_close(&p);
 }
 
