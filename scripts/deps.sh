@@ -9,7 +9,7 @@ check="$build g++ libcmocka-dev locales python3"
 bench="$build g++ libstxxl-dev libhwy-dev liburing-dev libdb-dev liblmdb-dev librocksdb-dev libsqlite3-dev fio \
 linux-perf"
 # gcc-12-multilib and not gcc-multilib, which conflicts with the cross compiler.
-ci="$check liburing-dev clang libclang-rt-14-dev gcc-12-multilib libc6-dev-i386 gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user \
+ci="$check xfsprogs liburing-dev clang libclang-rt-14-dev gcc-12-multilib libc6-dev-i386 gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user \
 shellcheck mandoc xz-utils python3-dev python3-venv lua5.4 liblua5.4-dev luarocks libperl-dev ruby ruby-dev tcl tcl-dev"
 # Node comes with its headers and npm, or without.
 [ -e /usr/include/node/node_api.h ] && command -v node >/dev/null || ci="$ci nodejs libnode-dev"
