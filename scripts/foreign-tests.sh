@@ -110,9 +110,9 @@ program() {
 tests=$tmp/tests
 for layer in $layers; do
 	mkdir -p "$tests/$layer"
-	# subjects.c is of tests that need all of the library.
+	# What tests of the ABI share needs all of the library.
 	# shellcheck disable=SC2046
-	objects "$layer-common" $(find tests/"$layer" -name '*.c' ! -name 'test_*' ! -name subjects.c)
+	objects "$layer-common" $(find tests/"$layer" -name '*.c' ! -name 'test_*' ! -path 'tests/abi/*')
 	with=$made
 	for source in tests/"$layer"/test_*.c; do
 		# The others need all of the library.
