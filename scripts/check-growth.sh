@@ -85,7 +85,7 @@ run() {
 for source in examples/*.c tests/install/installed.c; do
 	run "$(basename "$source" .c)" include "$source"
 done
-set -- tests/abi/test_first.c tests/abi/subjects.c tests/common/test.c tests/common/place.c
+set -- tests/abi/test_first.c tests/abi/subjects*.c tests/common/test.c tests/common/place.c
 run test_first include "$@"
 run test_first_grown "$tmp/include" "$@"
 echo "$passed passed, $failed failed"

@@ -1,16 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# Install, with apt-get, what a task needs and this machine lacks: deps.sh build|test|bench|ci
-# Needs root or sudo only if something is missing.
+# Install, with apt-get, what a task needs and this machine lacks: deps.sh build|test|bench|ci|i386|s390x
+# i386 and s390x are what foreign-tests.sh compiles for these with.  Needs root or sudo only if something is missing.
 set -eu
+# shellcheck source=/dev/null
+. "$(dirname "$0")/retry.sh"
 
 build="autoconf automake libtool make gcc libc6-dev pkg-config libaio-dev liblz4-dev"
 check="$build g++ libcmocka-dev locales python3"
 bench="$build g++ libstxxl-dev libhwy-dev liburing-dev libdb-dev liblmdb-dev librocksdb-dev libsqlite3-dev fio \
 linux-perf"
-# gcc-12-multilib and not gcc-multilib, which conflicts with the cross compiler.
-ci="$check xfsprogs liburing-dev clang libclang-rt-14-dev gcc-12-multilib libc6-dev-i386 gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user \
-shellcheck mandoc xz-utils python3-dev python3-venv lua5.4 liblua5.4-dev luarocks libperl-dev ruby ruby-dev tcl tcl-dev"
+# Not gcc-multilib, which conflicts with the cross compiler.
+version=$(gcc -dumpversion 2>/dev/null | cut -d. -f1) || version=
+i386="gcc gcc-${version:-12}-multilib libc6-dev-i386"
+s390x="gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user"
+ci="$check $i386 $s390x xfsprogs liburing-dev clang libclang-rt-14-dev shellcheck mandoc xz-utils python3-dev \
+python3-venv lua5.4 liblua5.4-dev luarocks libperl-dev ruby ruby-dev tcl tcl-dev"
 # Node comes with its headers and npm, or without.
 [ -e /usr/include/node/node_api.h ] && command -v node >/dev/null || ci="$ci nodejs libnode-dev"
 command -v npm >/dev/null || ci="$ci npm"
@@ -21,8 +26,10 @@ build) wanted=$build ;;
 test) wanted=$check ;;
 bench) wanted=$bench ;;
 ci) wanted=$ci ;;
+i386) wanted=$i386 ;;
+s390x) wanted=$s390x ;;
 *)
-	echo "usage: deps.sh build|test|bench|ci" >&2
+	echo "usage: deps.sh build|test|bench|ci|i386|s390x" >&2
 	exit 2
 	;;
 esac
@@ -41,7 +48,11 @@ if [ "$(id -u)" -ne 0 ]; then
 		exit 1
 	}
 fi
+# A mirror may lack a list that is not needed, of security updates for example: the installation decides.
+install() {
+	$as_root apt-get update -qq </dev/null || echo "deps.sh: going on with the lists of packages that could be had" >&2
+	# shellcheck disable=SC2086
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null
+}
 echo "Installing:$missing"
-$as_root apt-get update -qq </dev/null
-# shellcheck disable=SC2086
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null
+retry install

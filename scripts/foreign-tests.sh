@@ -10,17 +10,16 @@
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/.."
+# shellcheck source=/dev/null
+. scripts/retry.sh
 
-version=$(gcc -dumpversion 2>/dev/null | cut -d. -f1) || version=
 case ${1:-} in
 i386)
-	# Not gcc-multilib, which conflicts with the cross compiler; without it the headers need to be pointed out.
-	packages="gcc gcc-${version:-12}-multilib libc6-dev-i386"
+	# Without gcc-multilib the headers need to be pointed out.
 	cc="gcc -m32 -I/usr/include/$(gcc -print-multiarch 2>/dev/null || echo x86_64-linux-gnu)"
 	run=
 	;;
 s390x)
-	packages="gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user"
 	cc="s390x-linux-gnu-gcc"
 	run="qemu-s390x -L /usr/s390x-linux-gnu"
 	# It has another long double than the sort that we compare with, and no locales.
@@ -33,18 +32,7 @@ s390x)
 esac
 arch=$1
 
-missing=
-for package in $packages; do
-	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
-done
-if [ -n "$missing" ]; then
-	as_root=
-	[ "$(id -u)" -eq 0 ] || as_root=sudo
-	echo "Installing:$missing"
-	$as_root apt-get update -qq </dev/null
-	# shellcheck disable=SC2086
-	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null
-fi
+scripts/deps.sh "$arch"
 
 tmp=$(mktemp -d "${TMPDIR:-/var/tmp}/extmem-foreign-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
@@ -61,8 +49,14 @@ foreign_apt() {
 		-o APT::Sandbox::User="$(id -un)" "$@" </dev/null
 }
 # A mirror may lack a list that is not needed, of security updates for example: the download decides.
-foreign_apt update || echo "foreign-tests.sh: going on with the lists of packages that could be had" >&2
-(cd "$tmp/apt" && foreign_apt download libcmocka0 libcmocka-dev)
+fetch_cmocka() {
+	foreign_apt update || echo "foreign-tests.sh: going on with the lists of packages that could be had" >&2
+	(cd "$tmp/apt" && foreign_apt download libcmocka0 libcmocka-dev)
+}
+retry fetch_cmocka || {
+	echo "foreign-tests.sh: CMocka for $arch could not be fetched, so none of its tests could run" >&2
+	exit 1
+}
 for package in "$tmp"/apt/*.deb; do
 	dpkg-deb -x "$package" "$sysroot"
 done
@@ -116,9 +110,9 @@ program() {
 tests=$tmp/tests
 for layer in $layers; do
 	mkdir -p "$tests/$layer"
-	# subjects.c is of tests that need all of the library.
+	# What tests of the ABI share needs all of the library.
 	# shellcheck disable=SC2046
-	objects "$layer-common" $(find tests/"$layer" -name '*.c' ! -name 'test_*' ! -name subjects.c)
+	objects "$layer-common" $(find tests/"$layer" -name '*.c' ! -name 'test_*' ! -path 'tests/abi/*')
 	with=$made
 	for source in tests/"$layer"/test_*.c; do
 		# The others need all of the library.

@@ -44,12 +44,4 @@ static inline uint64_t emi_block_list_end(const emi_block_list *l)
 	return l->skip + l->records;
 }
 
-/* Records in the last of the blocks, of which there is one. */
-static inline size_t emi_block_list_last(const emi_block_list *l, size_t capacity)
-{
-	const uint64_t in = emi_block_list_end(l) - (l->blocks - 1) * capacity;
-
-	return (size_t)(l->blocks == 1 ? in - l->skip : in);
-}
-
 #endif

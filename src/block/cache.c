@@ -237,11 +237,6 @@ int emi_cache_is_detached(const emi_cache *c, uint32_t frame)
 	return c->frame[frame].detached;
 }
 
-emi_store *emi_cache_store(const emi_cache *c)
-{
-	return c->store;
-}
-
 size_t emi_cache_block_bytes(const emi_cache *c)
 {
 	return c->block_bytes;

@@ -109,7 +109,6 @@ em_status emi_cache_provide(emi_cache *c, uint32_t n, em_errinfo *err);
 em_status emi_cache_detach(emi_cache *c, char **buf, em_errinfo *err);
 void emi_cache_attach(emi_cache *c, char *buf);
 
-emi_store *emi_cache_store(const emi_cache *c);
 size_t emi_cache_block_bytes(const emi_cache *c);
 
 /* How many frames it may have, and how many of them have changed blocks. */

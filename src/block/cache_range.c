@@ -117,7 +117,7 @@ static void await(errand *e, uint32_t i, size_t from, size_t bytes)
 		keep(e, emi_frame_settle_write(e->c, i, e->err));
 }
 
-static em_status flush(emi_cache *c, const emi_span *span, em_errinfo *err)
+em_status emi_cache_flush_range(emi_cache *c, const emi_span *span, em_errinfo *err)
 {
 	errand e = {c, span, send, NULL, 0, EM_OK, err};
 	const em_status st = emi_store_check_work(c->store, err);
@@ -132,12 +132,7 @@ static em_status flush(emi_cache *c, const emi_span *span, em_errinfo *err)
 
 em_status emi_cache_flush(emi_cache *c, em_errinfo *err)
 {
-	return flush(c, NULL, err);
-}
-
-em_status emi_cache_flush_range(emi_cache *c, const emi_span *span, em_errinfo *err)
-{
-	return flush(c, span, err);
+	return emi_cache_flush_range(c, NULL, err);
 }
 
 /* A block of which only a part is to be forgotten is written before. */
@@ -214,7 +209,7 @@ static int holder_pins(emi_holder *h, const emi_span *span)
 
 static em_status holder_flush(emi_holder *h, const emi_span *span, em_errinfo *err)
 {
-	return flush(cache_of(h), span, err);
+	return emi_cache_flush_range(cache_of(h), span, err);
 }
 
 static em_status holder_forget(emi_holder *h, const emi_span *span, em_errinfo *err)

@@ -19,11 +19,6 @@ static inline void emi_list_init(emi_link *link, uint32_t head)
 	link[head].prev = link[head].next = head;
 }
 
-static inline int emi_list_empty(const emi_link *link, uint32_t head)
-{
-	return link[head].next == head;
-}
-
 /* Put a frame at the end. */
 static inline void emi_list_append(emi_link *link, uint32_t head, uint32_t frame)
 {

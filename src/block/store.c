@@ -89,19 +89,9 @@ em_status emi_store_check_work(const emi_store *s, em_errinfo *err)
 	return st == EM_OK && emi_store_canceled(s) ? emi_fail(err, EM_ERR_CANCELED, "canceled: it was") : st;
 }
 
-em_ctx *emi_store_ctx(const emi_store *s)
-{
-	return s->ctx;
-}
-
 emi_disk *emi_store_disk(const emi_store *s)
 {
 	return s->disk;
-}
-
-em_file *emi_store_file(const emi_store *s)
-{
-	return s->file;
 }
 
 int emi_store_read_only(const emi_store *s)

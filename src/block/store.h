@@ -90,11 +90,8 @@ int emi_store_canceled(const emi_store *s);
 /* May work on it go on?  As emi_ctx_check(), or EM_ERR_CANCELED of this. */
 em_status emi_store_check_work(const emi_store *s, em_errinfo *err);
 
-em_ctx *emi_store_ctx(const emi_store *s);
 /* The disks that it is on: of disks and arrays, from the first allocation on; else NULL. */
 emi_disk *emi_store_disk(const emi_store *s);
-/* The file; NULL if it is none. */
-em_file *emi_store_file(const emi_store *s);
 int emi_store_read_only(const emi_store *s);
 /* Ids have a disk that is less; 1 of an array and a file. */
 uint32_t emi_store_disks(const emi_store *s);

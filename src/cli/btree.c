@@ -14,6 +14,7 @@
 #include "cli/context_options.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/subcommands.h"
 
 static const char help[] =
 	"Usage: extmem btree load [OPTION]... -o TREE [FILE]...\n"
@@ -200,40 +201,14 @@ int btree_verify(int argc, char **argv)
 
 int cli_btree(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		char full[24];
-		int (*fn)(int argc, char **argv);
-	} command[] = {
-		{ "load", "extmem btree load", btree_load },
-		{ "get", "extmem btree get", btree_get },
-		{ "scan", "extmem btree scan", btree_scan },
-		{ "stat", "extmem btree stat", btree_stat },
-		{ "verify", "extmem btree verify", btree_verify },
+	static const subcommand list[] = {
+		{ "load", btree_load },
+		{ "get", btree_get },
+		{ "scan", btree_scan },
+		{ "stat", btree_stat },
+		{ "verify", btree_verify },
 	};
-	char full[sizeof(command[0].full)];
-	size_t i;
+	static const subcommands all = { "command", help, sizeof(list) / sizeof(list[0]), list };
 
-	if (argc < 2) {
-		message(argv[0], "a command is missing: load, get, scan, stat or verify");
-		message_try_help(argv[0]);
-		return CLI_TROUBLE;
-	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		fputs(help, stdout);
-		return CLI_OK;
-	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		printf("extmem %s\n", em_version());
-		return CLI_OK;
-	}
-	for (i = 0; i < sizeof(command) / sizeof(command[0]); i++)
-		if (!strcmp(argv[1], command[i].name)) {
-			memcpy(full, command[i].full, sizeof(full));
-			argv[1] = full;
-			return command[i].fn(argc - 1, argv + 1);
-		}
-	message(argv[0], "%s: unknown %s", argv[1], argv[1][0] == '-' ? "option" : "command");
-	message_try_help(argv[0]);
-	return CLI_TROUBLE;
+	return subcommands_run(argv[0], &all, argc, argv);
 }

@@ -17,10 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <extmem/base.h>
-
 #include "cli/cli.h"
 #include "cli/message.h"
+#include "cli/subcommands.h"
 
 static const char help[] =
 	"Usage: extmem COMMAND [OPTION]... [FILE]...\n"
@@ -56,49 +55,21 @@ static int standard_descriptors(void)
 
 static int run(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		char full[16];
-		int (*fn)(int argc, char **argv);
-	} command[] = {
-		{ "sort", "extmem sort", cli_sort },
-		{ "merge", "extmem merge", cli_merge },
-		{ "unique", "extmem unique", cli_unique },
-		{ "top", "extmem top", cli_top },
-		{ "shuffle", "extmem shuffle", cli_shuffle },
-		{ "generate", "extmem generate", cli_generate },
-		{ "check", "extmem check", cli_check },
-		{ "btree", "extmem btree", cli_btree },
-		{ "disks", "extmem disks", cli_disks },
-		{ "bench", "extmem bench", cli_bench },
+	static const subcommand list[] = {
+		{ "sort", cli_sort },
+		{ "merge", cli_merge },
+		{ "unique", cli_unique },
+		{ "top", cli_top },
+		{ "shuffle", cli_shuffle },
+		{ "generate", cli_generate },
+		{ "check", cli_check },
+		{ "btree", cli_btree },
+		{ "disks", cli_disks },
+		{ "bench", cli_bench },
 	};
-	char full[sizeof(command[0].full)];
-	size_t i;
+	static const subcommands all = { "command", help, sizeof(list) / sizeof(list[0]), list };
 
-	if (argc < 2) {
-		message("extmem",
-			"a command is missing: sort, merge, unique, top, shuffle, generate, check, btree, disks or "
-			"bench");
-		message_try_help("extmem");
-		return CLI_TROUBLE;
-	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		fputs(help, stdout);
-		return CLI_OK;
-	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		printf("extmem %s\n", em_version());
-		return CLI_OK;
-	}
-	for (i = 0; i < sizeof(command) / sizeof(command[0]); i++)
-		if (!strcmp(argv[1], command[i].name)) {
-			memcpy(full, command[i].full, sizeof(full));
-			argv[1] = full;
-			return command[i].fn(argc - 1, argv + 1);
-		}
-	message("extmem", "%s: unknown %s", argv[1], argv[1][0] == '-' ? "option" : "command");
-	message_try_help("extmem");
-	return CLI_TROUBLE;
+	return subcommands_run("extmem", &all, argc, argv);
 }
 
 /* What was printed counts only once it has arrived.  That the descriptor was closed meanwhile is no matter where

@@ -4,7 +4,7 @@
  *
  * Whoever writes runs, or reads them, needs no more than this: a sort has it (job.h), and so may a data structure that
  * never sorts.  A run is made by a writer (run_writer.h), or by appending records to it (run_append.h).  It is merged
- * by the engine (merge.h), or read as a sorted source (sorted_run.h).  What it is stands in run.h.
+ * by the engine (merge.h), or with memory of the merge's own (run_merge.h).  What it is stands in run.h.
  *
  * Runs are a user of the scratch disks of their own, who accounts for the blocks: others may have the same disks, and
  * for long after these runs, which may not all have been read.  Disks are opened when the first block is written.
@@ -69,11 +69,5 @@ em_status emi_runs_wait(const emi_runs *r, emi_request *rq, em_errinfo *err);
 /* Most bytes on the disks, and most that file systems had set aside for them, up to now. */
 uint64_t emi_runs_peak(const emi_runs *r);
 uint64_t emi_runs_held_peak(const emi_runs *r);
-
-/* Records of one size in a run. */
-static inline uint64_t emi_runs_records(const emi_runs *r, const emi_run *run)
-{
-	return run->bytes / r->by->codec->record_bytes;
-}
 
 #endif

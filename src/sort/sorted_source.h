@@ -2,7 +2,7 @@
 /*
  * sorted_source.h -- sorted records, lent window by window.
  *
- * What a merge takes its records from: memory, a file, a list of blocks, a run, or another merge (kway.h).  A source
+ * What a merge takes its records from: memory, a file, blocks on disks, a stream, or another merge (kway.h).  A source
  * knows where its records come from, and nothing of their order.  It lends some that lie one behind the other, and
  * reads those behind them meanwhile, if it reads at all.  So whoever merges compares and copies, and waits only here.
  *

@@ -63,7 +63,7 @@ typedef struct subject {
 		em_runs_opts runs_opts;
 		em_shuffle_opts shuffle_opts;
 		em_sort_opts sort_opts;
-		em_element_opts stream_opts;
+		em_element_opts element_opts;
 		em_join_opts join_opts;
 		em_lines_join_opts lines_join_opts;
 		em_sink_ops sink_ops;

@@ -7,9 +7,11 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/vfs.h>
 
 #include "cli/fixture.h"
+#include "cli/run.h"
 #include "common/test.h"
 
 #define TMPFS_TYPE 0x01021994
@@ -59,4 +61,24 @@ int fixture_free(void **state)
 	free(f->sorted);
 	free(f);
 	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, FIXTURE_RECORD);
+}
+
+void fixture_add_records(fixture *f, size_t n)
+{
+	test_rng rng = test_rng_make(test_seed());
+
+	f->bytes = n * FIXTURE_RECORD;
+	f->records = malloc(f->bytes);
+	f->sorted = malloc(f->bytes);
+	assert_non_null(f->records);
+	assert_non_null(f->sorted);
+	test_fill(&rng, f->records, f->bytes);
+	memcpy(f->sorted, f->records, f->bytes);
+	qsort(f->sorted, n, FIXTURE_RECORD, compare);
+	write_file(f->in[0], f->records, f->bytes);
 }

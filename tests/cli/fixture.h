@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #define FIXTURE_INPUTS 3
+#define FIXTURE_RECORD 16
 
 typedef struct fixture {
 	char *dir, *scratch;
@@ -21,5 +22,9 @@ typedef struct fixture {
 /* For cmocka: set up, and tear down, when nothing may be left in the scratch directory. */
 int fixture_make(void **state);
 int fixture_free(void **state);
+
+/* Add n random records of FIXTURE_RECORD bytes: `records', which are in the first input, too, and `sorted' by all of
+ * their bytes. */
+void fixture_add_records(fixture *f, size_t n);
 
 #endif

@@ -223,8 +223,8 @@ static void test_bad_options(void **state)
 	}
 	expect_trouble(NULL, "--csv", "--json", "bench", "io", "--csv", "--json", NULL);
 	expect_trouble(NULL, "--force", "10000000", "bench", "io", "--n=10^7", "--k=1,2", NULL);
-	expect_trouble(NULL, "missing", "io", "bench", NULL);
-	expect_trouble(NULL, "oi", "unknown", "bench", "oi", NULL);
+	expect_trouble(NULL, "oi", "unknown benchmark", "bench", "oi", NULL);
+	expect_trouble(NULL, "extmem bench", "a benchmark is missing: io or blocks", "bench", NULL);
 }
 
 /* A disk that takes no more is a message. */

@@ -249,7 +249,7 @@ static void test_trouble(void **state)
 	fixture *f = *state;
 
 	write_text(f->in[0], "b1a1a2");
-	expect_trouble(NULL, "a command is missing", "", "btree", NULL);
+	expect_trouble(NULL, "a command is missing: load, get, scan, stat or verify", "", "btree", NULL);
 	expect_trouble(NULL, "put: unknown command", "", "btree", "put", NULL);
 	expect_trouble(NULL, "--what: unknown option", "", "btree", "--what", NULL);
 	expect_trouble(NULL, "--record-size=N is missing", "", "btree", "load", "-o", f->out, f->in[0], NULL);

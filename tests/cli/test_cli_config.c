@@ -26,7 +26,7 @@
 #include "common/test.h"
 #include "io/conform_fs.h"
 
-enum { RECORDS = 60000, RECORD = 16, OPTION = 512, FUZZ = 60, LARGE = 1 << 20 };
+enum { RECORDS = 60000, OPTION = 512, FUZZ = 60, LARGE = 1 << 20 };
 
 #define SORT "sort", "--record-size=16"
 #define EXTERNAL "--run-size=10000", "--block-size=4096"
@@ -37,28 +37,14 @@ typedef struct config {
 	char option[OPTION];    /* that names it */
 } config;
 
-static int compare(const void *a, const void *b)
-{
-	return memcmp(a, b, RECORD);
-}
-
 static int setup(void **state)
 {
 	static config c;
-	test_rng rng = test_rng_make(test_seed());
 	void *made;
 
 	fixture_make(&made);
 	c.f = made;
-	c.f->bytes = (size_t)RECORDS * RECORD;
-	c.f->records = malloc(c.f->bytes);
-	c.f->sorted = malloc(c.f->bytes);
-	assert_non_null(c.f->records);
-	assert_non_null(c.f->sorted);
-	test_fill(&rng, c.f->records, c.f->bytes);
-	memcpy(c.f->sorted, c.f->records, c.f->bytes);
-	qsort(c.f->sorted, RECORDS, RECORD, compare);
-	write_file(c.f->in[0], c.f->records, c.f->bytes);
+	fixture_add_records(c.f, RECORDS);
 	c.path = test_path(c.f->dir, "config");
 	snprintf(c.option, sizeof c.option, "--config=%s", c.path);
 	*state = &c;

@@ -28,29 +28,12 @@
 
 #define SORT "sort", "--record-size=16", "--run-size=10000", "--block-size=4096", "--no-progress"
 
-enum { RECORDS = 60000, RECORD = 16, MIB = 1 << 20, SIZE = 6 * MIB, OPTION = 512 };
-
-static int compare(const void *a, const void *b)
-{
-	return memcmp(a, b, RECORD);
-}
+enum { RECORDS = 60000, MIB = 1 << 20, SIZE = 6 * MIB, OPTION = 512 };
 
 static int setup(void **state)
 {
-	test_rng rng = test_rng_make(test_seed());
-	fixture *f;
-
 	fixture_make(state);
-	f = *state;
-	f->bytes = (size_t)RECORDS * RECORD;
-	f->records = malloc(f->bytes);
-	f->sorted = malloc(f->bytes);
-	assert_non_null(f->records);
-	assert_non_null(f->sorted);
-	test_fill(&rng, f->records, f->bytes);
-	memcpy(f->sorted, f->records, f->bytes);
-	qsort(f->sorted, RECORDS, RECORD, compare);
-	write_file(f->in[0], f->records, f->bytes);
+	fixture_add_records(*state, RECORDS);
 	return 0;
 }
 

@@ -25,29 +25,12 @@
 #define SORT "sort", "--record-size=16"
 #define EXTERNAL "--run-size=10000", "--block-size=4096"
 
-enum { RECORDS = 60000, RECORD = 16 };
-
-static int compare(const void *a, const void *b)
-{
-	return memcmp(a, b, RECORD);
-}
+enum { RECORDS = 60000 };
 
 static int setup(void **state)
 {
-	test_rng rng = test_rng_make(test_seed());
-	fixture *f;
-
 	fixture_make(state);
-	f = *state;
-	f->bytes = RECORDS * RECORD;
-	f->records = malloc(f->bytes);
-	f->sorted = malloc(f->bytes);
-	assert_non_null(f->records);
-	assert_non_null(f->sorted);
-	test_fill(&rng, f->records, f->bytes);
-	memcpy(f->sorted, f->records, f->bytes);
-	qsort(f->sorted, RECORDS, RECORD, compare);
-	write_file(f->in[0], f->records, f->bytes);
+	fixture_add_records(*state, RECORDS);
 	return 0;
 }
 
