@@ -26,7 +26,8 @@
 /* A row has no more bytes, as longer ones are no faster; all together have no more. */
 #define ROW_BYTES ((size_t)256 << 10)
 #define ROWS_BYTES ((size_t)8 << 20)
-enum { ROWS_LEAST = 4, ROWS_MOST = 255, WANTED_MOST = 64, NOWHERE = UINT32_MAX };
+#define NOWHERE UINT32_MAX
+enum { ROWS_LEAST = 4, ROWS_MOST = 255, WANTED_MOST = 64 };
 
 /* A block that is to be read. */
 typedef struct wanted {
