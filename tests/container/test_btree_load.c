@@ -290,6 +290,24 @@ static void test_past_the_cache(void **state)
 	}
 }
 
+/* Where uses of blocks are checked, and each is transferred by itself, that is the same. */
+static void test_past_the_cache_checked(void **state)
+{
+	btree_case c;
+	char *records;
+
+	(void)state;
+	btree_case_open(&c, em_backend_find("memory"), BTREE_U64, ROOM, EM_CTX_CHECKED);
+	c.opts.cache_bytes = 64 * BLOCK;
+	btree_case_make(&c);
+	records = draw(&c, 60000);
+	finish(&c, push_all(&c, records, 60000, NULL), 60000);
+	assert_int_equal(em_btree_flush(c.t), EM_OK);
+	btree_case_check(&c);
+	free(records);
+	btree_case_close(&c);
+}
+
 /* What is not in order is refused by its number; what was right goes on. */
 static void test_refused(void **state)
 {
@@ -446,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_takes_more),
 		cmocka_unit_test(test_room_to_begin_with),
 		cmocka_unit_test(test_past_the_cache),
+		cmocka_unit_test(test_past_the_cache_checked),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_sorted),
 		cmocka_unit_test(test_failures),
