@@ -543,6 +543,12 @@ static int emb_unmoved(emb_env *env, unsigned serial)
 		: emb_refuse(env, EM_ERR_BUSY, "an argument called the library when it was looked at");
 }
 
+/** The object that the receiver is a part of. */
+static const void *emb_whole(void)
+{
+	return emb_now.first->whole->object;
+}
+
 /** Use the handles: 0, or -1 with an exception. */
 static int emb_enter(emb_env *env)
 {
