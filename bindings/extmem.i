@@ -77,12 +77,12 @@
 #endif
 #ifndef SWIGPYTHON
 %include "stream.i"
+#endif
 %{
 #include "walk.h"
 %}
 em_status emb_btree_walk(em_btree_cursor *cursor, const void *from, const void *to, int begin, int back,
 			 void *record);
-#endif
 #ifndef EMB_SCRIPT
 em_status emb_order_options(em_order **out, em_ctx *ctx, const char *text, em_errinfo *err);
 em_status emb_stream_sums(em_stream **out, em_stream *in, const char *field, em_errinfo *err);

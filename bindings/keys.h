@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
  * What languages say by a text or a word: orders of lines, by options of the command; fields, by the name of an order;
- * flags, by the name of an option.
+ * flags, by the name of an option, and those of a vector by its mode.
  *
  * An order of lines by "-u" keeps the first of equal ones, and one by "--csv" knows how files are.  Its handle keeps
  * both (emb_call.lines), and options of a sort that is made with it have them (emb_more_opts()).
@@ -125,6 +125,16 @@ static void emb_flags_on(const struct emb_struct *s, void *opts, uint32_t flags)
 		*to |= flags;
 }
 
+/** A word says what cannot be. */
+static em_status emb_unfit_word(em_errinfo *err, const char *why)
+{
+	memset(err, 0, sizeof *err);
+	err->status = EM_ERR_INVAL;
+	err->offset = UINT64_MAX;
+	snprintf(err->text, sizeof err->text, "%s", why);
+	return EM_ERR_INVAL;
+}
+
 /** The key of a radix heap, by the name of an order. */
 static em_status emb_radix_key(em_radix_heap_opts *opts, const char *name, em_errinfo *err)
 {
@@ -133,13 +143,38 @@ static em_status emb_radix_key(em_radix_heap_opts *opts, const char *name, em_er
 	em_status st = emb_join_keys(name, key, &n, err);
 
 	if (st == EM_OK && (n != 1 || key->flags & EM_KEY_DESCENDING))
-		st = EM_ERR_INVAL;
+		st = emb_unfit_word(err, "the key of a radix heap is one field");
 	if (st == EM_OK) {
 		opts->key_offset = key->offset;
 		opts->key_type = key->type;
 		opts->key_flags = key->flags;
 	}
 	return st;
+}
+
+/** The mode of a vector, which counts where it is a file: that is read, or read and written, or begins as an empty
+ *  one. */
+static em_status emb_vector_mode(em_vector_opts *opts, const char *mode, em_errinfo *err)
+{
+	const uint32_t flags = strcmp(mode, "r") == 0 ? EM_VECTOR_READ_ONLY : strcmp(mode, "r+") == 0 ? EM_VECTOR_CREATE
+		: strcmp(mode, "w") == 0 ? EM_VECTOR_CREATE | EM_VECTOR_TRUNCATE : 0;
+
+	if (!flags)
+		return emb_unfit_word(err, "the mode of a vector is r, r+ or w");
+	if (opts->path)
+		opts->flags |= flags;
+	return EM_OK;
+}
+
+/** A word with a text, when fields are filled: EM_END, if the struct has no such word. */
+static em_status emb_text_word(const struct emb_struct *s, void *opts, const char *name, const char *text,
+			       em_errinfo *err)
+{
+	if (s == &emb_struct_em_radix_heap_opts && strcmp(name, "key") == 0)
+		return emb_radix_key((em_radix_heap_opts *)opts, text, err);
+	if (s == &emb_struct_em_vector_opts && strcmp(name, "mode") == 0)
+		return emb_vector_mode((em_vector_opts *)opts, text, err);
+	return EM_END;
 }
 
 /** What follows for options of a call from the order among its arguments. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* A walk through a part of a tree, which may change meanwhile: a cursor, and where it ends. */
+/* A walk through a part of a tree, which may change meanwhile: a cursor, and where it ends.  A language has
+ * emb_whole(): the object that the receiver is a part of. */
 #ifndef EMB_WALK_H
 #define EMB_WALK_H
 
@@ -9,7 +10,7 @@
 static em_status emb_btree_walk(em_btree_cursor *cursor, const void *from, const void *to, int begin, int back,
 				void *record)
 {
-	const em_btree *t = (const em_btree *)emb_now.first->whole->object;
+	const em_btree *t = (const em_btree *)emb_whole();
 	const void *start = back ? to : from, *stop = back ? from : to;
 	em_status st;
 	char *key;

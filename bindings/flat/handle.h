@@ -603,6 +603,12 @@ static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_
 	return h->object;
 }
 
+/** The object that the receiver is a part of. */
+static const void *emb_whole(void)
+{
+	return emb_now.first->whole->object;
+}
+
 /** End it. */
 static void emb_leave(emb_handle *h)
 {

@@ -202,19 +202,18 @@ static size_t emb_fill_words(const struct emb_struct *s, void *to, struct emb_op
 	size_t used = 0;
 
 	while (emb_pair(&rest, &name, &value)) {
-		const uint32_t flag = strncmp(name, prefix, n) == 0 ? emb_flag_of(s, name + n) : 0;
+		uint32_t flag;
+		em_status st;
 
-		used += flag != 0;
+		if (strncmp(name, prefix, n))
+			continue;
+		flag = emb_flag_of(s, name + n);
 		if (strcmp(value, "0") != 0)
 			emb_flags_on(s, to, flag);
-	}
-	value = s == &emb_struct_em_radix_heap_opts ? emb_option(from, prefix, "key", 0) : NULL;
-	if (value) {
-		const em_status st = emb_radix_key((em_radix_heap_opts *)to, value, &emb_call.detail);
-
-		used++;
-		if (st)
-			emb_refuse(st, "the key of a radix heap is one field");
+		st = flag ? EM_OK : emb_text_word(s, to, name + n, value, &emb_call.detail);
+		used += st != EM_END;
+		if (st < 0)
+			emb_refuse(st, em_status_text(st));
 	}
 	emb_more_opts(s, to);
 	return used;

@@ -88,36 +88,36 @@ function told(json) {
 
 // Objects.
 
-const collected = new FinalizationRegistry((h) => c.close(h, true));
+const collected = new FinalizationRegistry((h) => c.emb_close(h, 1));
 
 class Base {
-	/** It has this handle from now on, and records of this kind. */
-	_own(h, ctx, records) {
+	/** It has this handle, and records of this kind. */
+	constructor(h, ctx, records) {
 		collected.register(this, h, this);
-		return Object.assign(this, { _h: h, _ctx: ctx, records });
+		Object.assign(this, { _h: h, _ctx: ctx, records });
 	}
 
 	/** The function em_KIND_NAME() of the module. */
 	_do(name, ...rest) { return c[`em_${this._kind}_${name}`](this._h, ...rest); }
 
+	/** What a record that may not be there is. */
+	_item(record) { return record === null ? undefined : this.records.unpack(record); }
+
 	close() {
-		c.close(this._h, false);
+		c.emb_close(this._h, 0);
 		collected.unregister(this);
 	}
 
-	get closed() { return !c.is_open(this._h); }
+	get closed() { return !c.emb_is_open(this._h); }
 
 	[Symbol.dispose]() { this.close(); }
 }
 
-/** An object for a handle. */
-const made = (Class, h, ctx, records) => Object.create(Class.prototype)._own(h, ctx, records);
+/** An object of a class for a handle, of a context, with records: without the constructor of that class. */
+const made = (Class, ...of) => Reflect.construct(Base, of, Class);
 
 class Context extends Base {
-	constructor(opts) {
-		super();
-		this._own(c.em_ctx_open(options(opts)));
-	}
+	constructor(opts) { super(c.em_ctx_open(options(opts))); }
 
 	stats() {
 		const names = ['memory', 'memory_used', 'memory_peak', 'threads', 'backend', 'isa'];

@@ -192,7 +192,9 @@ export class Runs extends Base { // em_runs
 	clear(): void;                                                 // = clear
 	/** From one to before another one; of these `take' behind the first `skip'.  The runs stay. */
 	merge(part?: { from?: Item; to?: Item; skip?: number | bigint; take?: number | bigint; memory?: number }): Stream;
-	cancel(): void;                                                // = c.cancel(this._h)
+		// = emb_runs_merge(this._h, ...[part?.from, part?.to].map((item) => this.records.bound(item)),
+		//   part?.skip ?? 0, part?.take ?? ALL, part?.memory ?? 0)
+	cancel(): void;                                                // = emb_cancel(this._h)
 	info(): Stats;                                                 // = info_get
 }
 
@@ -215,7 +217,7 @@ declare class Pull extends Batches {
 	/** All that is left. */
 	read(): any;
 	readonly pushed: Count;                                        // = pushed
-	cancel(): void;                                                // = c.cancel(this._h)
+	cancel(): void;                                                // = emb_cancel(this._h)
 	stats(): Stats;                                                // = stats_get
 }
 export class Sorter extends Pull { // em_sorter
@@ -324,7 +326,8 @@ declare class Ends extends Container {
 	extend(items: Many): number;                                   // = push_many
 	pop(): Item | undefined;                                       // = pop
 	/** Up to n; of a stack in the order in which they were pushed. */
-	popMany(n: number): any;
+	popMany(n: number): Some;
+		// = this.records.filled(Math.min(n, Number(this.length)), (room) => void c.em_%_pop_many(this._h, room))
 	peek(): Item | undefined;                                      // = top
 	/** Take out item after item. */
 	drain(): Generator<Item>;
@@ -343,7 +346,9 @@ export class PriorityQueue extends Ends { // em_pq
 	pushpop(item: Item): Item;                                     // = pushpop
 	replace(item: Item): Item;                                     // = replace
 	/** Up to n records that come before a bound. */
-	popUntil(bound: Item, opts?: { n?: number; inclusive?: boolean }): any;
+	popUntil(bound: Item, opts?: { n?: number; inclusive?: boolean }): Some;
+		// = this.records.filled(Math.min(opts?.n ?? 1 << 16, Number(this.length)),
+		//   (room) => c.em_pq_pop_until(this._h, bound, opts?.inclusive ? c.EM_PQ_INCLUSIVE : 0, room) ?? 0)
 }
 /** A priority queue for keys that are numbers and never go back: key names the field. */
 export class RadixHeap extends Ends { // em_radix_heap
@@ -362,11 +367,13 @@ export class BTree extends Container implements Iterable<Entry> { // em_btree
 	constructor(key: RecordSpec, value?: RecordSpec, opts?: Options & { entries?: Iterable<[Item, Item?]>;
 		order?: Key; path?: string });
 	readonly size: number;                                         // = size
-	stream(part?: Part): Stream;              // = em_stream_btree(this._h, this._key(part?.from), this._key(part?.to))
-	sink(): Sink;                                                  // = em_sink_btree(this._h, [])
+	stream(part?: Part): Stream;
+		// = em_stream_btree(this._h, this.records.bound(part?.from),
+		//   this.records.bound(part?.to)) of this.order.records
+	sink(): Sink;                                                  // = em_sink_btree(this._h, []) of this.order.records
 	get(key: From): Value | undefined;                             // = get
 	has(key: From): boolean;                                       // = get(key) !== null
-	set(key: Item, value?: Item): this;
+	set(key: any, value?: any): this;                              // = upsert(this.records.pack([key, value]))
 	delete(key: From): boolean;                                    // = erase(key) !== null
 	/** Entries whose keys are at least from and less than to, in order; the tree may change meanwhile. */
 	range(from?: Item, to?: Item, opts?: { reverse?: boolean }): Generator<Entry>;
@@ -396,7 +403,9 @@ export class BTree extends Container implements Iterable<Entry> { // em_btree
 export class Cursor extends Base { // em_btree_cursor
 	constructor(tree: BTree);
 	/** To the first key that is not less, or as how says. */
-	seek(key: Item, how?: 'ge' | 'gt' | 'le' | 'lt'): Entry | undefined;
+	seek(key: From, how?: 'ge' | 'gt' | 'le' | 'lt'): Entry | undefined;
+		// = em_btree_cursor_seek(this._h, key,
+		//   constant('EM_BTREE', how ?? 'ge')) ? null : c.em_btree_cursor_get(this._h)
 	get(): Entry | undefined;                                      // = get
 	next(): Entry | undefined;                                     // = next
 	prev(): Entry | undefined;                                     // = prev

@@ -55,6 +55,9 @@ class Shape {
 	visiting(fn) { return (i, some) => fn(this.wrap(some), i); }
 
 	testing(fn) { return (record) => fn(this.unpack(record)); }
+
+	/** Where a part begins or ends; null: nowhere. */
+	bound(item) { return item === undefined || item === null ? null : this.pack(item); }
 }
 
 class Records extends Shape {
@@ -143,6 +146,27 @@ class Records extends Shape {
 	}
 }
 
+/** Keys with values behind them, which may have no bytes. */
+class Pairs extends Records {
+	constructor(keys, values) {
+		super(keys.bytes + values.bytes);
+		Object.assign(this, { keys, values });
+	}
+
+	pack([key, value]) {
+		return Buffer.concat([this.keys.pack(key), ...this.values.bytes ? [this.values.pack(value)] : []]);
+	}
+
+	unpack(b) {
+		const end = this.keys.bytes, value = b.subarray(end);
+		return [this.keys.unpack(b.subarray(0, end)), value.length ? this.values.unpack(value) : undefined];
+	}
+
+	bound(key) { return this.keys.bound(key); }
+
+	order(key) { return this.keys.order(key); }
+}
+
 /** Records of any length: lists of buffers, which the module has as bytes and where they end. */
 class Lines extends Shape {
 	bytes = 0;
@@ -178,10 +202,9 @@ const LINES = new Lines();
 class Order extends Base {
 	/** key: fields, options of the command for 'lines', or a function of many records that returns BigUint64Array. */
 	constructor(records, key, { cmp, ctx = defaultContext() } = {}) {
-		super();
 		const r = Records.of(records);
 		const by = (fn) => options({ record_size: r.bytes, fn });
-		this._own(r === LINES ? c.emb_order_options(ctx._h, r.order(key))
+		super(r === LINES ? c.emb_order_options(ctx._h, r.order(key))
 			: cmp ? c.em_order_cmp(ctx._h, by((a, b) => cmp(r.unpack(a), r.unpack(b))))
 				: typeof key === 'function' ? c.em_order_key_fn(ctx._h, by(keysBy(key, r)))
 					: c.em_order_parse(ctx._h, r.bytes, r.order(key)), ctx, r);
@@ -205,4 +228,4 @@ const orderOf = (records, key, opts) => key instanceof Order ? key : new Order(r
 /** The handle of an order of the records of an object. */
 const keyed = (object, key) => orderOf(object.records, key, { ctx: object._ctx })._h;
 
-module.exports = { NUMBERS, LINES, Records, Order, bytesOf, keyed, orderOf };
+module.exports = { NUMBERS, LINES, Records, Pairs, Order, bytesOf, keyed, orderOf };

@@ -8,10 +8,9 @@ const { Batches } = require('./streams');
 class Pull extends Batches {
 	/** range: numbers in front of the options, if the library wants some. */
 	constructor(records, { key, cmp, ctx = defaultContext(), ...opts } = {}, ...range) {
-		super();
-		const order = this.order = orderOf(records, key, { cmp, ctx });
-		this._own(c[`em_${this._kind}_open`](ctx._h, order._h, ...range, options(opts)), ctx, order.records);
-		this._done = false;
+		const order = orderOf(records, key, { cmp, ctx }), open = c[`em_${new.target.prototype._kind}_open`];
+		super(open(ctx._h, order._h, ...range, options(opts)), ctx, order.records);
+		Object.assign(this, { order, _done: false });
 	}
 
 	finish() {
@@ -21,11 +20,6 @@ class Pull extends Batches {
 	}
 
 	_finished() { return this._done ? this : this.finish(); }
-
-	*batches() {
-		this._finished();
-		yield* super.batches();
-	}
 
 	read() { return this.records.join(Array.from(this.batches())); }
 }

@@ -6,13 +6,16 @@ const { LINES, Records, orderOf } = require('./records');
 
 /** What has records batch by batch. */
 class Batches extends Base {
+	/** It, ready to be read. */
+	_finished() { return this; }
+
 	nextBatch() {
 		const got = this._do('next');
 		return got === null ? null : this.records.wrap(...[got].flat());
 	}
 
 	*batches() {
-		for (let batch = this.nextBatch(); batch !== null; batch = this.nextBatch())
+		for (let batch = this._finished().nextBatch(); batch !== null; batch = this.nextBatch())
 			yield batch;
 	}
 
@@ -47,10 +50,9 @@ function* batchesOf(source, records) {
 
 class Stream extends Batches {
 	constructor(records, source, { ctx = defaultContext(), count = ALL } = {}) {
-		super();
 		const r = Records.of(records), batches = batchesOf(source, r);
 		const more = register(() => batches.next().value ?? null, () => batches.return());
-		this._own(c.emb_stream_source(ctx._h, r.bytes, count, more), ctx, r);
+		super(c.emb_stream_source(ctx._h, r.bytes, count, more), ctx, r);
 	}
 
 	/** One that makes records of batches. */
@@ -86,24 +88,17 @@ class Stream extends Batches {
 
 class Sink extends Base {
 	constructor(records, fn, { ctx = defaultContext() } = {}) {
-		super();
 		const r = Records.of(records);
-		const ask = (some) => { fn(some && r.wrap(some)); };
-		this._own(c.emb_sink_function(ctx._h, r.bytes, register(ask)), ctx, r);
+		super(c.emb_sink_function(ctx._h, r.bytes, register((some) => { fn(some && r.wrap(some)); })), ctx, r);
 	}
 }
 
 class Runs extends Base {
 	constructor(records, { key, cmp, combine, merge_memory = 0, ctx = defaultContext(), ...form } = {}) {
-		super();
-		const order = this.order = orderOf(records, key, { cmp, ctx });
-		this._own(c.emb_runs_open(ctx._h, order._h, options({ form, merge_memory }),
-			combine ? register(order.records.adding(combine)) : 0), ctx, order.records);
-	}
-
-	merge({ from, to, skip = 0, take = ALL, memory = 0 } = {}) {
-		const [low, high] = [from, to].map((item) => item === undefined ? null : this.records.pack(item));
-		return made(Stream, c.emb_runs_merge(this._h, low, high, skip, take, memory), this._ctx, this.records);
+		const order = orderOf(records, key, { cmp, ctx });
+		const adds = combine ? register(order.records.adding(combine)) : 0;
+		super(c.emb_runs_open(ctx._h, order._h, options({ form, merge_memory }), adds), ctx, order.records);
+		this.order = order;
 	}
 }
 

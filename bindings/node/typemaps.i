@@ -483,48 +483,6 @@ static int emb_up_log(uint64_t id, int32_t level, const char *line)
 	return 0;
 }
 
-/* What the facade calls beside the library. */
-
-static napi_value emb_js_close(napi_env env, napi_callback_info info)
-{
-	napi_value a[2], v = NULL;
-	size_t n = 2;
-	bool collected = false;
-
-	napi_get_cb_info(env, info, &n, a, NULL, NULL);
-	napi_get_value_bool(env, a[1], &collected);
-	if (!emb_close(emb_unsigned(env, a[0]), collected)) {
-		emb_refuse(EM_ERR_BUSY, "a call is in progress on what it is a part of");
-		emb_throw(env, EM_ERR_BUSY);
-	}
-	emb_finish();
-	napi_get_undefined(env, &v);
-	return v;
-}
-
-static napi_value emb_js_cancel(napi_env env, napi_callback_info info)
-{
-	napi_value a, v = NULL;
-	size_t n = 1;
-
-	napi_get_cb_info(env, info, &n, &a, NULL, NULL);
-	emb_cancel(emb_unsigned(env, a));
-	emb_finish();
-	napi_get_undefined(env, &v);
-	return v;
-}
-
-static napi_value emb_js_is_open(napi_env env, napi_callback_info info)
-{
-	napi_value a, v = NULL;
-	size_t n = 1;
-
-	napi_get_cb_info(env, info, &n, &a, NULL, NULL);
-	napi_get_boolean(env, emb_is_open(emb_unsigned(env, a)), &v);
-	emb_finish();
-	return v;
-}
-
 static void emb_env_ends(void *unused)
 {
 	(void)unused;
@@ -532,6 +490,7 @@ static void emb_env_ends(void *unused)
 	emb_up = emb_thrown = NULL;
 }
 
+/** The facade has the function that is called for those of the caller's. */
 static napi_value emb_js_set_up(napi_env env, napi_callback_info info)
 {
 	napi_value a, v = NULL;
@@ -546,21 +505,20 @@ static napi_value emb_js_set_up(napi_env env, napi_callback_info info)
 	return v;
 }
 
-static void emb_export(napi_env env, napi_value exports)
+static em_status emb_js_close(uint64_t id, int collected)
 {
-	const napi_property_descriptor list[] = {
-		{ "close", NULL, emb_js_close, NULL, NULL, NULL, napi_default, NULL },
-		{ "cancel", NULL, emb_js_cancel, NULL, NULL, NULL, napi_default, NULL },
-		{ "is_open", NULL, emb_js_is_open, NULL, NULL, NULL, napi_default, NULL },
-		{ "set_up", NULL, emb_js_set_up, NULL, NULL, NULL, napi_default, NULL }
-	};
-
-	napi_define_properties(env, exports, sizeof list / sizeof *list, list);
+	if (emb_close(id, collected))
+		return EM_OK;
+	emb_refuse(EM_ERR_BUSY, "a call is in progress on what it is a part of");
+	return EM_ERR_BUSY;
 }
 %}
 
 %init %{
-	emb_export(env, exports);
+	napi_value fn;
+
+	napi_create_function(env, "set_up", NAPI_AUTO_LENGTH, emb_js_set_up, NULL, &fn);
+	napi_set_named_property(env, exports, "set_up", fn);
 %}
 
 %typemap(in) uint64_t, unsigned long long, size_t, unsigned long, uint32_t, unsigned int {
@@ -591,3 +549,9 @@ static void emb_export(napi_env env, napi_value exports)
 	if (!emb_failing(env))
 		$result = env.Undefined();
 }
+
+/* What the facade calls beside the library. */
+%rename(emb_close) emb_js_close;
+em_status emb_js_close(uint64_t id, int collected);
+void emb_cancel(uint64_t id);
+int emb_is_open(uint64_t id);

@@ -541,8 +541,7 @@ static int emb_fill_progress(char *to, PyObject *value)
 	return 0;
 }
 
-/** What a struct has no field for: words for flags, and the key of a radix heap.  1: it was that, -1 with an
- *  exception. */
+/** What a struct has no field for (keys.h): words for flags, and with texts.  1: it was that, -1 with an exception. */
 static int emb_fill_word(const struct emb_struct *s, void *to, PyObject *name, PyObject *value, PyObject **temp)
 {
 	const char *word = emb_path(name, temp), *text;
@@ -554,13 +553,13 @@ static int emb_fill_word(const struct emb_struct *s, void *to, PyObject *name, P
 		return -1;
 	if (is)
 		emb_flags_on(s, to, flag);
-	if (flag || s != &emb_struct_em_radix_heap_opts || strcmp(word, "key") != 0)
+	if (flag || !PyUnicode_Check(value))
 		return flag != 0;
 	text = emb_path(value, temp);
-	st = text ? emb_radix_key((em_radix_heap_opts *)to, text, &emb_call.detail) : EM_OK;
-	if (st)
+	st = text ? emb_text_word(s, to, word, text, &emb_call.detail) : EM_OK;
+	if (st < 0)
 		emb_raise(st);
-	return text && !st ? 1 : -1;
+	return !text || st < 0 ? -1 : st == EM_OK;
 }
 
 static int emb_fill_words(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp)
@@ -812,12 +811,12 @@ static PyObject *emb_wrapped(PyObject *copy)
 	return made;
 }
 
-/** No record where one is wanted: None, or the exception of the receiver. */
+/** No record where one is wanted: None; of a container that is no tree an exception, as of list.pop(). */
 static PyObject *emb_at_end(void)
 {
-	if (!emb_first || !emb_first->end)
+	if (!emb_first || !emb_first->kind->record_bytes || emb_first->kind->key_bytes)
 		return emb_none();
-	PyErr_SetObject(PyTuple_GetItem(emb_first->end, 0), PyTuple_GetItem(emb_first->end, 1));
+	PyErr_SetString(PyExc_IndexError, "pop from an empty container");
 	return NULL;
 }
 

@@ -42,7 +42,6 @@ typedef struct emb_handle {
 	char number;                 /**< 'Q', 'q', 'd', ...: a record is a number in Python; 0: none. */
 	struct emb_form form;        /**< What its records are in Python, ... */
 	struct emb_form keys;        /**< ... and its keys, where these are something else. */
-	PyObject *end;               /**< (exception, text) where there is no record; NULL: None is. */
 	struct emb_lines lines;      /**< Of an order. */
 	PyObject *keep;              /**< What callbacks need as long as it lives; NULL: nothing. */
 	struct emb_batch *lent[2];   /**< The last batch, and ends of its records; they keep the handle. */
@@ -510,6 +509,8 @@ static int emb_handle_set_records(PyObject *self, PyObject *value, void *unused)
 		return -1;
 	code = PyObject_GetAttrString(value, "native");
 	h->number = code && code != Py_None ? PyBytes_AsString(PyTuple_GetItem(format, 1))[0] : 0;
+	/* Truth is no number. */
+	h->number = h->number == '?' ? 0 : h->number;
 	Py_XDECREF(code);
 	return code ? 0 : -1;
 }
@@ -528,21 +529,6 @@ static int emb_handle_set_keys(PyObject *self, PyObject *value, void *unused)
 {
 	(void)unused;
 	return emb_form_set(&((emb_handle *)self)->keys, value);
-}
-
-static int emb_handle_set_end(PyObject *self, PyObject *value, void *unused)
-{
-	emb_handle *h = (emb_handle *)self;
-
-	(void)unused;
-	if (!value || !PyTuple_Check(value) || PyTuple_Size(value) != 2) {
-		PyErr_SetString(PyExc_TypeError, "an exception and its text are wanted here");
-		return -1;
-	}
-	Py_INCREF(value);
-	Py_XDECREF(h->end);
-	h->end = value;
-	return 0;
 }
 
 static PyObject *emb_handle_record_bytes(PyObject *self, void *unused)
@@ -599,7 +585,6 @@ static void emb_handle_dealloc(PyObject *self)
 	}
 	emb_shut(h);
 	Py_CLEAR(h->format);
-	Py_CLEAR(h->end);
 	emb_form_clear(&h->form);
 	emb_form_clear(&h->keys);
 	PyObject_GC_Del(self);
@@ -617,7 +602,6 @@ static PyGetSetDef emb_handle_getset[] = {
 	{ "record_bytes", emb_handle_record_bytes, NULL, NULL, NULL },
 	{ "records", emb_handle_records, emb_handle_set_records, NULL, NULL },
 	{ "keys", NULL, emb_handle_set_keys, NULL, NULL },
-	{ "end", NULL, emb_handle_set_end, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL }
 };
 static PyType_Slot emb_handle_slots[] = {
@@ -891,6 +875,12 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 	}
 	Py_INCREF((PyObject *)h);
 	return h;
+}
+
+/** The object that the receiver is a part of. */
+static const void *emb_whole(void)
+{
+	return emb_first->n_on ? emb_first->on[0]->object : NULL;
 }
 
 /** End it. */

@@ -100,6 +100,7 @@ EM_BRIEF(em_btree_size)
 EM_BRIEF(em_btree_cursor_get)
 EM_BRIEF(em_btree_cursor_next)
 EM_BRIEF(em_btree_cursor_prev)
+EM_BRIEF(emb_btree_walk)
 EM_BRIEF(em_order_compare)
 
 /* Statuses. */

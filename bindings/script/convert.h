@@ -7,7 +7,7 @@
 #include <extmem/stream_lines.h>
 
 #include "functions.h"
-#include "lines.h"
+#include "keys.h"
 
 static int emb_fill(emb_env *env, const struct emb_struct *s, void *to, emb_value from);
 
@@ -189,65 +189,34 @@ static int emb_fill_progress(emb_env *env, char *to, emb_value *value)
 	return 0;
 }
 
-/** Flags that are options by a name of their own: of the struct, unless this is nothing; the bit. */
-static const struct {
-	const char *of, *name;
-	uint32_t bit;
-} emb_named_flags[] = {
-	{ "em_sort_opts", "unique", EM_SORT_UNIQUE }, { "em_unique_opts", "count", EM_UNIQUE_COUNT },
-	{ "em_unique_opts", "presorted", EM_UNIQUE_PRESORTED }, { "em_pq_opts", "stable", EM_PQ_STABLE }
-};
-
 /** What is more than a field: 0, or -1.  used: options that were found. */
 static int emb_fill_more(emb_env *env, const struct emb_struct *s, void *to, emb_value from, uint64_t *used)
 {
 	const int none = emb_is_nil(env, from);
-	uint32_t flags = 0;
-	const struct emb_field *f;
-	const char *mode = NULL;
-	em_format *csv;
 	int there;
 	size_t i;
 
-	for (i = 0; !none && i < sizeof emb_named_flags / sizeof *emb_named_flags; i++) {
+	for (i = 0; !none && i < sizeof emb_words / sizeof *emb_words; i++) {
 		emb_value on = from;
 
-		if (strcmp(s->name, emb_named_flags[i].of) != 0)
+		if (strcmp(s->name, emb_words[i].of) != 0)
 			continue;
-		on = emb_dict_get(env, from, emb_named_flags[i].name, &there);
+		on = emb_dict_get(env, from, emb_words[i].name, &there);
 		*used += (uint64_t)there;
 		if (there && !emb_is_nil(env, on) && emb_is_true(env, on))
-			flags |= emb_named_flags[i].bit;
+			emb_flags_on(s, to, emb_words[i].flag);
 	}
 	if (!none && s == &emb_struct_em_vector_opts) {
 		emb_value v = emb_dict_get(env, from, "mode", &there);
+		const char *mode = there && !emb_is_nil(env, v) ? emb_text_of(env, v) : "r+";
 
 		*used += (uint64_t)there;
-		mode = there && !emb_is_nil(env, v) ? emb_text_of(env, v) : "r+";
-		if (!mode || (strcmp(mode, "r") != 0 && strcmp(mode, "r+") != 0 && strcmp(mode, "w") != 0))
-			return mode ? emb_wrong(env, "the mode is r, r+ or w") : -1;
-		if (((em_vector_opts *)to)->path)
-			flags = *mode == 'w' ? EM_VECTOR_CREATE | EM_VECTOR_TRUNCATE
-				: mode[1] ? EM_VECTOR_CREATE : EM_VECTOR_READ_ONLY;
+		if (mode && emb_vector_mode((em_vector_opts *)to, mode, &emb_call.detail))
+			return emb_wrong(env, "%s", emb_call.detail.text);
+		if (!mode)
+			return -1;
 	}
-	/* As the order says, which came before. */
-	if (emb_now.unique && s == &emb_struct_em_sort_opts)
-		flags |= EM_SORT_UNIQUE;
-	for (f = s->fields; f->name; f++) {
-		char *at = (char *)to + f->offset;
-
-		if (flags && strcmp(f->name, "flags") == 0)
-			*(uint32_t *)(void *)at |= flags;
-		if (f->kind == EMB_FORMAT && emb_now.csv && !*(void **)(void *)at) {
-			csv = (em_format *)emb_temp(env, sizeof *csv);
-			if (!csv)
-				return -1;
-			*csv = emb_init_em_format;
-			csv->kind = EM_FORMAT_CSV;
-			csv->separator = emb_now.csv;
-			*(em_format **)(void *)at = csv;
-		}
-	}
+	emb_more_opts(s, to);
 	return 0;
 }
 
@@ -655,7 +624,6 @@ static void **emb_handles(emb_env *env, emb_value v, const struct emb_kind *kind
 struct emb_spec {
 	struct emb_shape *shape; /**< Held by the call; NULL: lines. */
 	const char *key;
-	em_text_key *keys;
 	uint32_t first;          /**< The first field of the key, if that is named so. */
 };
 
@@ -675,8 +643,7 @@ static int emb_spec_of(emb_env *env, emb_value v, struct emb_spec *to)
 	}
 	if (strcmp(format, "lines") == 0) {
 		to->key = key ? key : "";
-		to->keys = (em_text_key *)emb_temp(env, (strlen(to->key) + 2) * sizeof *to->keys);
-		return to->keys ? 0 : -1;
+		return 0;
 	}
 	if (emb_fill_shape(env, &bytes, emb_list_get(env, v, 0)))
 		return -1;
@@ -691,7 +658,7 @@ static int emb_spec_of(emb_env *env, emb_value v, struct emb_spec *to)
 static em_status emb_order(em_order **out, em_ctx *ctx, const struct emb_spec *spec, em_errinfo *err)
 {
 	if (!spec->shape)
-		return emb_order_lines(out, ctx, spec->key, spec->keys, &emb_now.unique, &emb_now.csv, err);
+		return emb_order_options(out, ctx, spec->key, err);
 	emb_call.order_bytes = spec->shape->bytes;
 	return em_order_parse(out, ctx, spec->shape->bytes, spec->key, err);
 }

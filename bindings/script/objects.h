@@ -53,8 +53,7 @@ struct emb_handle {
 	struct emb_fn *keep;         /**< Its progress, or NULL. */
 	struct emb_fn *nodes;        /**< Of a group of streams, functions of its parts, ... */
 	uint32_t streams, users;     /**< ... how many of these are open, and with sinks. */
-	int unique;                  /**< Of an order: equal records count once, ... */
-	uint32_t csv;                /**< ... and what separates fields of CSV, or 0. */
+	struct emb_lines lines;      /**< Of an order. */
 	emb_handle *whole;           /**< What it is a part of (a cursor of its tree), or NULL. */
 	emb_handle *late, *next;     /**< What waits until nobody is inside, or no stream is open; held. */
 };
@@ -76,8 +75,6 @@ struct emb_now {
 	emb_handle *group;                               /**< ... and what they all are a part of. */
 	emb_handle *first;                               /**< The receiver. */
 	emb_handle *held;                                /**< The same: its memory stays until the next call. */
-	int unique;                                      /**< Of the order that was given, or made. */
-	uint32_t csv;
 	struct emb_shape *shape;                         /**< Of records of the object that is made ... */
 	struct emb_fn *keep;                             /**< ... and what it is to keep. */
 };
@@ -447,10 +444,8 @@ static emb_handle *emb_handle_new(emb_env *env, void *object, const struct emb_k
 		h->whole->refs++;
 	if (flows)
 		emb_count(h, 1);
-	if (kind == &emb_kind_em_order) {
-		h->unique = emb_now.unique;
-		h->csv = emb_now.csv;
-	}
+	if (kind == &emb_kind_em_order)
+		h->lines = emb_call.lines;
 	/* Streams and sinks have that of what they are on. */
 	h->shape = kind->part ? h->whole->shape : !emb_now.shape && flows && emb_now.first ? emb_now.first->shape
 		: emb_now.shape;
@@ -483,8 +478,6 @@ static unsigned emb_begin(emb_env *env)
 		emb_now.ninputs = 0;
 		emb_now.group = NULL;
 		emb_now.n = emb_now.used = 0;
-		emb_now.unique = 0;
-		emb_now.csv = 0;
 		emb_now.env = env;
 		emb_unref(env, emb_now.held);
 		emb_now.first = emb_now.held = NULL;
@@ -531,8 +524,7 @@ static emb_handle *emb_take(emb_env *env, emb_value v, const struct emb_kind *ki
 	if (kind == &emb_kind_em_order) {
 		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
 		emb_set_shape(h->shape);
-		emb_now.unique = h->unique;
-		emb_now.csv = h->csv;
+		emb_call.lines = h->lines;
 	}
 	if (!emb_call.kind) {
 		emb_call.kind = kind;
@@ -549,6 +541,12 @@ static int emb_unmoved(emb_env *env, unsigned serial)
 {
 	return emb_now.serial == serial ? 0
 		: emb_refuse(env, EM_ERR_BUSY, "an argument called the library when it was looked at");
+}
+
+/** The object that the receiver is a part of. */
+static const void *emb_whole(void)
+{
+	return emb_now.first->whole->object;
 }
 
 /** Use the handles: 0, or -1 with an exception. */

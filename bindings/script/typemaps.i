@@ -464,7 +464,7 @@ EM_FUNCTION(em_vector_test_fn, emb_vector_test)
 
 /* Formats of records, orders by text, items. */
 
-%typemap(in) const emb_spec * (struct emb_spec spec = { NULL, NULL, NULL, 0 }) {
+%typemap(in) const emb_spec * (struct emb_spec spec = { NULL, NULL, 0 }) {
 	if (emb_spec_of(EMB_ENV, $input, &spec))
 		EMB_FAIL;
 	$1 = &spec;

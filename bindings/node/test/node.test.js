@@ -324,6 +324,12 @@ test('containers', folder((at) => {
 	assert.deepStrictEqual(v.readMany([2, 0]), Uint32Array.of(2, 6));
 	assert.deepStrictEqual([v.findIndex((n) => n < 3), v.findIndex((n) => n < 1), v.count((n) => n > 2)], [2, -1, 2]);
 	assert.throws(() => v.forEach(() => { throw new TypeError('mine'); }), TypeError);
+	const opened = (name, mode) => new extmem.Vector('u8', { ctx, path: at(name), mode });
+	for (const mode of ['w', 'r+', undefined, 'r'])
+		assert.strictEqual(opened('vector', mode).length, 0);
+	assert.throws(() => opened('vector', 'r').push(1), { code: 'EM_ERR_ACCESS' });
+	assert.throws(() => opened('vector', 'x'), { code: 'EM_ERR_INVAL' });
+	assert.throws(() => opened('none', 'r'), extmem.NotFoundError);
 	const d = new extmem.Deque('i8', { ctx, items: [1, 2] });
 	d.unshift(-1);
 	assert.deepStrictEqual([[...d], d.pop(), d.shift(), d.length], [[-1, 1, 2], 2, -1, 1]);

@@ -34,16 +34,23 @@ class Error(Exception):
     def status_name(self) -> str: ...
 
 class UsageError(Error, ValueError): ...
-class MemoryLimitError(Error, MemoryError): ...
+    # A mistake of the caller's: the object is as it was.
+class MemoryLimitError(Error, MemoryError): ...  # EM_ERR_NOMEM EM_ERR_MEMLIMIT
+    # The budget, or the machine, has too little memory; bytes is what would do, if that is known.
 class IOFailure(Error, OSError): ...
-class NotFoundFailure(IOFailure, FileNotFoundError): ...
-class AccessFailure(IOFailure, PermissionError): ...
-class ExistsFailure(IOFailure, FileExistsError): ...
-class PipeFailure(IOFailure, BrokenPipeError): ...
-class NoSpaceError(IOFailure): ...
+    # Disks and files, descriptors and threads.
+class NotFoundFailure(IOFailure, FileNotFoundError): ...  # EM_ERR_NOENT
+class AccessFailure(IOFailure, PermissionError): ...  # EM_ERR_ACCESS
+class ExistsFailure(IOFailure, FileExistsError): ...  # EM_ERR_EXIST
+class PipeFailure(IOFailure, BrokenPipeError): ...  # EM_ERR_PIPE
+class NoSpaceError(IOFailure): ...  # EM_ERR_NOSPACE
+    # No space is left for the data.
 class DataError(Error, ValueError): ...
-class CallbackError(Error): ...
-class CanceledError(Error): ...
+    # Data is damaged, or not what the options say.
+class CallbackError(Error): ...  # EM_ERR_USER
+    # A function of the caller's said that it failed.
+class CanceledError(Error): ...  # EM_ERR_CANCELED
+    # The work was canceled.
 
 class _Object:
     def close(self) -> None: ...
@@ -54,7 +61,7 @@ class _Object:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None, /) -> None: ...
 
-class Context(_Object):
+class Context(_Object):  # em_ctx
     def __init__(self, text: str | None = None, *, log: Callable[[int, str], object] | None = None,
                  memory: int | str = 0, threads: int = 0, fds: int = 0, direct: int = 0,
                  dirs: Sequence[_Path] | None = None, disks: Sequence[dict[str, Any]] | None = None,
@@ -70,7 +77,7 @@ class Records:
     native: str | None
     def __init__(self, spec: _Spec) -> None: ...
 
-class Order(_Object):
+class Order(_Object):  # em_order
     records: Records | None
     def __init__(self, records: _Spec | Records, key: _Keys = None, *, cmp: _Cmp = None,
                  ctx: Context | None = None) -> None: ...
@@ -91,18 +98,14 @@ class _Batches(_Object):
     def __iter__(self) -> Iterator[Any]: ...
     def read(self) -> Any: ...
 
-class _Flows:
-    def stream(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Stream: ...
-    def sink(self, start: int | None = None) -> Sink: ...
-
-class Stream(_Batches):
+class Stream(_Batches):  # em_stream
     def __init__(self, records: _Spec | Records, batches: Iterable[_Buffer], *, ctx: Context | None = None,
                  count: int = 18446744073709551615) -> None: ...
-        # = iterate(ctx, of(records).bytes, count, iter(batches))
+        # = iterate(ctx, of(records).bytes, count, iter(batches)) of records
     @classmethod
     def file(cls, records: _Spec | Records, paths: _Path | list[Any], *,
              ctx: Context | None = None) -> Stream: ...
-        # = em_stream_file(ctx, of(records).bytes, paths)
+        # = em_stream_file(ctx, of(records).bytes, paths) of records
         # The records of files, one after the other, read ahead.
     @classmethod
     def lines(cls, paths: _Path | list[Any], format: dict[str, int] | None = None, *,
@@ -118,7 +121,10 @@ class Stream(_Batches):
     def inspect(self, fn: Callable[[Any], object]) -> Stream: ...
         # = (em_stream_inspect if self.records else em_stream_lines_inspect)(self, fn)
         # As they are, shown to fn(many records).
-    def progress(self, fn: Callable[[int, int, int], object]) -> Stream: ...
+    def progress(self, fn: Callable[[int, int, int], object]) -> Self: ...
+        # = progress(self, fn)
+        # Have fn(phase, done, total) called, at most every 0.1 s, while this is pulled: phases, from 1, and records are
+        # those of graph_info(); total is 0 if nobody knows.  If it returns what is true, the graph is canceled.
     def sort(self, key: _Keys | Order = None, *, progress: _Progress | None = None,
              **opts: Any) -> Stream: ...
         # = sort(self, ordered(self, key), opts | {"progress": progress})
@@ -130,7 +136,7 @@ class Stream(_Batches):
         # of what is added, nor change how records are sorted.  runs_info() tells of its runs.
     def unique(self, key: _Keys | Order = None, *, count: bool = False,
                records: _Spec | Records | None = None) -> Stream: ...
-        # = unique(self, ordered(self, key), count and EM_UNIQUE_COUNT)
+        # = unique(self, ordered(self, key), count and EM_UNIQUE_COUNT) of records
         # Of neighbours that are equal the first; count: with how many they were, 8 bytes more.
     def reduce(self, fn: Callable[[Any, Any], Any],
                key: _Keys | Order = None) -> Stream: ...
@@ -140,7 +146,7 @@ class Stream(_Batches):
     def reverse(self, memory: int = 0) -> Stream: ...
     def window(self, n: int, step: int = 1, *,
                records: _Spec | Records | None = None) -> Stream: ...
-        # = window(self, n, step)
+        # = window(self, n, step) of records
         # n neighbours as one record, and again `step' records later.
     def prefix_sum(self, field: str | None = None) -> Stream: ...
         # = emb_stream_sums(self, named(self, field))
@@ -148,7 +154,7 @@ class Stream(_Batches):
     def concat(self, *others: Stream) -> Stream: ...
         # = concat([self, *others])
     def zip(self, *others: Stream, records: _Spec | Records | None = None) -> Stream: ...
-        # = zip([self, *others])
+        # = zip([self, *others]) of records
         # The i-th records of all as one.
     def merge(self, *others: Stream, key: _Keys | Order = None) -> Stream: ...
         # = merge([self, *others], ordered(self, key))
@@ -178,16 +184,16 @@ class Stream(_Batches):
     def graph_info(self) -> _Stats: ...
         # What its graph takes of memory, and how far that got.
 
-class Sink(_Object):
+class Sink(_Object):  # em_sink
     records: Records | None
     def __init__(self, records: _Spec | Records, fn: Callable[[Any], object], *,
                  ctx: Context | None = None) -> None: ...
         # = function(ctx, of(records).bytes,
-        # = lambda some: fn(None if some is None else of(records).wrap(some)))
+        # = lambda some: fn(None if some is None else of(records).wrap(some))) of records
     @classmethod
     def file(cls, records: _Spec | Records, path: _Path, *,
              ctx: Context | None = None) -> Sink: ...
-        # = em_sink_file(ctx, of(records).bytes, path)
+        # = em_sink_file(ctx, of(records).bytes, path) of records
         # A file, which is there when it is finished.
     @classmethod
     def lines(cls, path: _Path, format: dict[str, int] | None = None, *,
@@ -197,7 +203,7 @@ class Sink(_Object):
     @classmethod
     def discard(cls, records: _Spec | Records, *,
                 ctx: Context | None = None) -> Sink: ...
-        # = em_sink_discard(ctx, of(records).bytes)
+        # = em_sink_discard(ctx, of(records).bytes) of records
         # Nothing: they are counted.
     def push(self, data: _Buffer | Iterable[Any]) -> None: ...
         # = push(self, data) if self.records else em_sink_push_lines(self, joined(data))
@@ -209,7 +215,11 @@ class Sink(_Object):
     def __len__(self) -> int: ...
         # = count(self)
 
-class Runs(_Object):
+class Runs(_Object):  # em_runs
+    # Sorted runs: formed once, merged as often as one likes, also in parts; then cleared, and formed anew.
+    #
+    # records, key, cmp: see Order.  combine(sum, many more) makes one of equal records, as Stream.sort_reduce() does.
+    # memory, merge_memory: bytes for forming runs, and for a merge.  opts: the fields of em_sort_opts, for forming.
     order: Order
     @property
     def records(self) -> Records: ...
@@ -217,6 +227,8 @@ class Runs(_Object):
                  combine: Callable[[Any, Any], Any] | None = None, ctx: Context | None = None, memory: int | str = 0,
                  merge_memory: int | str = 0, unique: bool = False, progress: _Progress | None = None,
                  **opts: Any) -> None: ...
+        # = open(ctx, self._by(records, key, ctx, cmp), {"merge_memory": merge_memory,
+        # = "form": opts | {"memory": memory, "unique": unique, "progress": progress}}, combine)
     def push(self, data: _Buffer | Iterable[Any]) -> None: ...
         # = push(self, data)
         # Add records in any order: a buffer, or an iterable of items.
@@ -249,20 +261,30 @@ class _Pull(_Batches):
         # = pushed(self)
     def stats(self) -> _Stats: ...
 
-class Sorter(_Pull, _Flows):
+class Sorter(_Pull):  # em_sorter
     def __init__(self, records: _Spec | Records, key: _Keys | Order = None, *, cmp: _Cmp = None,
                  ctx: Context | None = None, memory: int | str = 0, unique: bool = False,
                  progress: _Progress | None = None,
                  **opts: Any) -> None: ...
+        # = open(ctx, self._by(records, key, ctx, cmp),
+        # = opts | {"memory": memory, "unique": unique, "progress": progress})
+    def stream(self) -> Stream: ...
+        # = em_stream_sorter(self)
+        # Its records as a Stream, which gives them away, and may be used as long as it is open.
+    def sink(self) -> Sink: ...
+        # = em_sink_sorter(self)
     def push_file(self, path: _Path) -> None: ...
         # Add the records of a file.
     def write_file(self, path: _Path) -> None: ...
     def clear(self) -> None: ...
 
-class Top(_Pull):
+class Top(_Pull):  # em_top
+    # Keep the records of ranks start, ..., start + k - 1, without sorting the others.  The rest is as of Sorter.
     def __init__(self, records: _Spec | Records, k: int, key: _Keys | Order = None, *, start: int = 0,
                  cmp: _Cmp = None, ctx: Context | None = None, memory: int | str = 0, unique: bool = False,
                  progress: _Progress | None = None, **opts: Any) -> None: ...
+        # = open(ctx, self._by(records, key, ctx, cmp), start, k,
+        # = opts | {"memory": memory, "unique": unique, "progress": progress})
 
 @overload
 def sort(data: array.array[_Number], key: _Keys | Order = None, *, records: None = None, cmp: _Cmp = None,
@@ -287,6 +309,9 @@ def merge_files(inputs: _Paths, output: _Path, key: _Keys | Order = None, *, rec
 def unique_file(inputs: _Paths, output: _Path, key: _Keys | Order = None, *, records: _Spec | Records = "lines",
                 ctx: Context | None = None, count: bool = False, presorted: bool = False, min_count: int = 0,
                 max_count: int = 0, **opts: Any) -> _Stats: ...
+    # = em_unique_files(ctx, order_of(records, key, ctx), inputs, output, {"count": count, "presorted": presorted,
+    # = "min_count": min_count, "max_count": max_count, "sort": opts})
+    # The first of equal records; with count, how many there were.
 def top_file(inputs: _Paths, output: _Path, k: int, key: _Keys | Order = None, *, start: int = 0,
              records: _Spec | Records = "lines", ctx: Context | None = None,
              **opts: Any) -> _Stats: ...
@@ -299,9 +324,19 @@ def shuffle_file(inputs: _Paths, output: _Path, *, records: _Spec | Records = "l
 def check_file(path: _Path, key: _Keys | Order = None, *, records: _Spec | Records = "lines",
                ctx: Context | None = None, progress: _Progress | None = None, **opts: Any) -> _Stats: ...
 
-class _Container(_Object, _Flows):
+class _Container(_Object):
     @property
     def records(self) -> Records: ...
+    def __init__(self, records: _Spec | Records, *, ctx: Context | None = None, **opts: Any) -> None: ...
+        # = open(ctx, opts | {"record_bytes": of(records).bytes}) of records
+    def stream(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Stream: ...
+        # = em_stream_%(self)
+        # Its records as a Stream: of vectors and deques those of [start, stop), of trees those whose keys are at least
+        # start and less than stop.  Stacks, queues and priority queues have none, and give records away.  A stream or
+        # sink may be used as long as it is open, also when what it is on was closed, which is done then.
+    def sink(self, start: int | None = None) -> Sink: ...
+        # = em_sink_%(self)
+        # A Sink to it: over records of a vector from start on, or behind the last one.
     def __len__(self) -> int: ...
         # = size(self)
     def __bool__(self) -> bool: ...
@@ -311,6 +346,9 @@ class _Container(_Object, _Flows):
         # Take out all records.
 
 class _Sequence(_Container, MutableSequence[Any]):
+    def stream(self, start: int | None = None, stop: int | None = None, *, reverse: bool = False) -> Stream: ...
+        # = em_stream_%(self, (part := range(len(self))[start:stop]).start, len(part), reverse * EM_VECTOR_REVERSE)
+        # Its records of [start, stop) as a Stream.
     def __getitem__(self, i: Any) -> Any: ...
     def __setitem__(self, i: Any, value: Any) -> None: ...
     def __delitem__(self, i: int | slice) -> None: ...
@@ -321,11 +359,19 @@ class _Sequence(_Container, MutableSequence[Any]):
     def append(self, value: Any) -> None: ...
     def extend(self, values: _Buffer | Iterable[Any]) -> None: ...
     def pop(self, i: int = -1) -> Any: ...
+        # = MutableSequence.pop(self, i)
 
-class Vector(_Sequence):
+class Vector(_Sequence):  # em_vector
+    # An array on disks with a cache; with path=..., the file is the array (mode "r", "r+", or "w").
     def __init__(self, records: _Spec | Records, items: _Buffer | Iterable[Any] | None = None, *,
                  path: _Path | None = None, mode: Literal["r", "r+", "w"] = "r+", ctx: Context | None = None,
                  **opts: Any) -> None: ...
+        # = open(ctx, opts | {"path": path, "mode": mode, "record_bytes": of(records).bytes}) of records
+    def _drop(self) -> None: ...
+        # = resize(self, len(self) - 1)
+    def sink(self, start: int | None = None) -> Sink: ...
+        # = em_sink_vector(self, len(self) if start is None else start)
+        # A Sink to it: over records from start on, or behind the last one.
     def append(self, value: Any) -> None: ...
         # = push(self, value)
     def extend(self, values: _Buffer | Iterable[Any]) -> None: ...
@@ -369,9 +415,15 @@ class Vector(_Sequence):
         # = partition(self, 0, len(self), fn)
         # Those of which fn is true come first: how many these are.
 
-class Deque(_Sequence):
+class Deque(_Sequence):  # em_deque
+    # Records enter and leave at both ends.
     def __init__(self, records: _Spec | Records, items: _Buffer | Iterable[Any] | None = None, *,
                  ctx: Context | None = None, **opts: Any) -> None: ...
+        # = open(ctx, opts | {"record_bytes": of(records).bytes}) of records
+    def _drop(self) -> None: ...
+        # = pop_back(self)
+    def pop(self, i: int = -1) -> Any: ...
+        # = pop_back(self) if i == -1 else MutableSequence.pop(self, i)
     def append(self, value: Any) -> None: ...
         # = push_back(self, value)
     def extend(self, values: _Buffer | Iterable[Any]) -> None: ...
@@ -395,20 +447,22 @@ class _Ends(_Container):
         # = top(self)
         # What pop() takes out.
 
-class Stack(_Ends):
-    def __init__(self, records: _Spec | Records, *, ctx: Context | None = None, **opts: Any) -> None: ...
+class Stack(_Ends):  # em_stack
+    # What was pushed last is popped first.
     def peek(self) -> Any: ...
         # What pop() takes out.
 
-class Queue(_Ends):
-    def __init__(self, records: _Spec | Records, *, ctx: Context | None = None, **opts: Any) -> None: ...
+class Queue(_Ends):  # em_queue
+    # What was pushed first is popped first.
     def peek(self) -> Any: ...
         # = front(self)
         # What pop() takes out.
 
-class PriorityQueue(_Ends):
+class PriorityQueue(_Ends):  # em_pq
+    # The first record of an order comes out, whatever has been pushed; stable: of equal ones the one pushed first.
     def __init__(self, records: _Spec | Records, key: _Keys | Order = None, *, cmp: _Cmp = None,
                  ctx: Context | None = None, stable: bool = False, **opts: Any) -> None: ...
+        # = open(ctx, opts | {"stable": stable, "order": self._by(records, key, ctx, cmp)})
     def dump(self) -> str: ...
         # Its state as text, for people.
     def pushpop(self, value: Any) -> Any: ...
@@ -423,15 +477,19 @@ class PriorityQueue(_Ends):
         # = next(self)
         # A view of the next records, which are taken out; None: it is empty.
     def drain(self) -> Iterator[Any]: ...
+        # = (item for batch in iter(self.next_batch, None) for item in self.records.items(batch))
+        # Take out item after item.
 
-class RadixHeap(_Ends):
+class RadixHeap(_Ends):  # em_radix_heap
+    # A priority queue for keys that are numbers and never go back: key names the field.
     def __init__(self, records: _Spec | Records, key: str | None = None, *, ctx: Context | None = None,
                  **opts: Any) -> None: ...
+        # = open(ctx, opts | {"record_bytes": of(records).bytes, "key": of(records).names_of(key)}) of records
     @property
     def last(self) -> int: ...
         # The key that was popped last: a later one may not be less.
 
-class BTree(_Container, MutableMapping[Any, Any]):
+class BTree(_Container, MutableMapping[Any, Any]):  # em_btree
     order: Order
     key_records: Records
     value_records: Records
@@ -440,10 +498,18 @@ class BTree(_Container, MutableMapping[Any, Any]):
                  **opts: Any) -> None: ...
     def save(self, path: _Path, /) -> None: ...
         # Write it to a file, for path=...
+    def stream(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Stream: ...
+        # = em_stream_btree(self, start, stop) of self.order.records
+        # Its records whose keys are at least start and less than stop as a Stream.
+    def sink(self, start: int | None = None) -> Sink: ...
+        # = em_sink_btree(self, None) of self.order.records
+        # A Sink to it.
     def __getitem__(self, key: Any, /) -> Any: ...
+        # = some(em_btree_get(self, key), key)[1]
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
         # = upsert(self, (key, value))
     def __delitem__(self, key: Any, /) -> None: ...
+        # = some(em_btree_erase(self, key), key)
     def __contains__(self, key: object, /) -> bool: ...
         # = get(self, key) is not None
     def __iter__(self) -> Iterator[Any]: ...
@@ -478,7 +544,8 @@ class BTree(_Container, MutableMapping[Any, Any]):
     def verify(self) -> None: ...
         # Look whether all is as it has to be.
 
-class BTreeCursor(_Object):
+class BTreeCursor(_Object):  # em_btree_cursor
+    # A place in a tree, which stays where it is while that changes.  Methods return an item, or None.
     def __init__(self, tree: BTree) -> None: ...
         # = open(tree)
     def seek(self, key: Any, how: int = 0) -> tuple[Any, Any] | None: ...
@@ -490,7 +557,8 @@ class BTreeCursor(_Object):
     def erase(self) -> None: ...
         # Take it out, and stand in the gap.
 
-class Request(_Object):
+class Request(_Object):  # em_request
+    # A transfer under way; its memory is kept until it is done.  Closing waits for it.
     def wait(self) -> None: ...
     def wait_for(self, seconds: float) -> bool: ...
     def poll(self) -> bool: ...
@@ -504,13 +572,17 @@ def wait_all(requests: Iterable[Request]) -> None: ...
     # = em_request_wait_all(requests)
     # Wait for all; the first failure in their order raises.
 
-class File(_Object):
+class File(_Object):  # em_file
+    # A file with transfers at any place; mode "r", "w" (and reading), "x" (make it), "temp" (path is a directory).
     def __init__(self, path: _Path, mode: Literal["r", "w", "x", "temp"] = "r", *, ctx: Context | None = None,
                  flags: int = 0) -> None: ...
-        # = open(ctx, path, {"flags": MODES[mode] | flags})
+        # = open(ctx, path, {"flags": flags | {"r": EM_OPEN_READ, "w": EM_OPEN_READ | EM_OPEN_WRITE,
+        # = "x": EM_OPEN_READ | EM_OPEN_WRITE | EM_OPEN_CREATE, "temp": EM_OPEN_TEMP}[mode]})
     def __len__(self) -> int: ...
         # = size(self)
     def read(self, n: int, offset: int) -> bytearray: ...
+        # = short(*em_file_read(self, n, offset))
+        # Up to n bytes: fewer at the end of the file.
     def readinto(self, buffer: _Buffer, offset: int) -> int: ...
         # = em_file_read(self, buffer, offset)
     def write(self, data: _Buffer, offset: int) -> None: ...
@@ -521,7 +593,8 @@ class File(_Object):
     def sync(self) -> None: ...
     def stats(self) -> _Stats: ...
 
-class Disks(_Object):
+class Disks(_Object):  # em_disks
+    # Blocks on the scratch disks of a context.
     def __init__(self, ctx: Context | None = None, **opts: Any) -> None: ...
         # = open(ctx, opts)
     def __len__(self) -> int: ...
@@ -536,7 +609,8 @@ class Disks(_Object):
         # = em_block_write(self, bid, data, done)
     def stats(self, disk: int = 4294967295) -> _Stats: ...
 
-class Cache(_Object):
+class Cache(_Object):  # em_cache
+    # Some blocks of many in memory: read(bid) and write(bid, data) copy them, and flush() writes what was changed.
     def __init__(self, disks: Disks, block_bytes: int, frames: int,
                  **opts: Any) -> None: ...
         # = open(disks, opts | {"block_bytes": block_bytes, "frames": frames})
@@ -552,17 +626,19 @@ class Cache(_Object):
     def flush(self) -> None: ...
     def stats(self) -> _Stats: ...
 
-class BlockWriter(_Object):
+class BlockWriter(_Object):  # em_block_writer
+    # Records to new blocks, one after the other, written behind; finish() gives the list of them.
     @property
     def records(self) -> Records: ...
     def __init__(self, disks: Disks, records: _Spec | Records,
                  **opts: Any) -> None: ...
-        # = open(disks, opts | {"record_bytes": of(records).bytes})
+        # = open(disks, opts | {"record_bytes": of(records).bytes}) of records
     def push(self, data: _Buffer | Iterable[Any]) -> None: ...
         # = push(self, data)
     def finish(self) -> BlockList: ...
 
-class BlockList(_Object):
+class BlockList(_Object):  # em_block_list
+    # Blocks with records; they stay until free_blocks(), or until a reader consumes them.
     @property
     def records(self) -> Records: ...
     def info(self) -> _Stats: ...
@@ -572,9 +648,12 @@ class BlockList(_Object):
         # Batches, read ahead; flags=EM_BLOCKS_REVERSE: from the last block to the first; EM_BLOCKS_CONSUME: which are
         # freed when they were read.
 
-class BlockReader(_Batches): ...
+class BlockReader(_Batches): ...  # em_block_reader
+    # The records of a list.
 
-class BlockPool(_Object):
+class BlockPool(_Object):  # em_block_pool
+    # Buffers for writing behind the caller's back, and for reading what was hinted at: lend() one to fill, which
+    # write() or give_back() takes back.
     def __init__(self, disks: Disks, block_bytes: int, write_buffers: int = 4,
                  prefetch_buffers: int = 4) -> None: ...
         # = open(disks, {"block_bytes": block_bytes, "write_buffers": write_buffers,

@@ -21,8 +21,7 @@ def _arrays(data):
     if hasattr(data, "__arrow_c_stream__"):
         stream = data.__arrow_c_stream__()
         yield _c.arrow_next(stream, 0)
-        while (array := _c.arrow_next(stream, 1)) is not None:
-            yield array
+        yield from iter(lambda: _c.arrow_next(stream, 1), None)
     else:
         yield from data.__arrow_c_array__()
 

@@ -1,67 +1,77 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What everything hangs from: objects with a handle, and methods that are calls of the module.
+"""What everything hangs from: objects with a handle, and classes and methods that are calls of the module.
 
-The stub, __init__.pyi, says the interface once: for type checkers, for help(), and for those functions that are only a
-call.  A function of the stub that its class does not define here, where the class has a handle of the kind em_KIND, is
+The stub, __init__.pyi, says the interface once: for type checkers, for help(), and for what is only a call.  Beside the
+head of a class a comment says that its handles are of the kind em_KIND; or, of an exception, for which statuses it is.
+A class that no file defines is made of the stub.  A function of the stub that its class does not define here is
 
-    em_KIND_NAME(self, arguments), or em_KIND_NAME_get(), or what a comment `# = expression' below it says,
+    em_KIND_NAME(self, arguments), or em_KIND_NAME_get(), or what comments `# = expression' below it say,
 
-in which names of functions need no em_KIND_.  The module takes objects for their handles, and items for records.  The
-type in the stub is what becomes of the result: None, bool, or an object that a new handle is given to; __init__ takes
-it as its own.  What is not given as ctx is the default context.  Other comments below it are what help() says.
+in which names of functions need no em_KIND_, and % is the kind.  The module takes objects for their handles, and items
+for records.  The type in the stub is what becomes of the result: None, bool, Self, which is the object, or an object
+that a new handle is given to; __init__ takes it as its own.  `of RECORDS' behind the expression are the records of such
+a handle, if they are not those of what it is made of.  What is not given as ctx is the default context.  Other comments
+below a head are what help() says.
 """
 import os
 from functools import partial
 
 from . import _extmem as _c
-from .errors import UsageError
 
 # What calls are written in: the module, and what the files of this package add.
 NAMES = vars(_c) | {"__name__": __package__}
 
 
 def _read_stub():
-    """Of each class, and of "": by name the lines of a function up to its colon, its call, and what help() says."""
-    stub, functions, decorator = {}, {}, ""
+    """Of each class its bases, its kind or statuses, and what help() says; and of it, and of "", by name the lines of a
+    function up to its colon, its call, and what help() says."""
+    classes, stub, functions, last, decorator = {}, {"": {}}, {}, None, ""
     with open(os.path.join(os.path.dirname(__file__), "__init__.pyi"), encoding="ascii") as f:
         for line in f:
             text = line.strip()
             if text.startswith("class "):
-                functions = stub[text[6:].partition("(")[0].rstrip(":. ")] = {}
+                head, _, rest = text[6:].partition(":")
+                name, _, bases = head.rstrip(")").partition("(")
+                functions, last = stub.setdefault(name, {}), [bases + ": ...", rest.partition("# ")[2], ""]
+                classes[name] = last
             elif line.startswith(("def ", "@")):
-                functions = stub.setdefault("", {})
+                functions = stub[""]
             if text.startswith("@"):
                 decorator = text + "\n"
             elif text.startswith("def "):
                 last = functions[text[4:].partition("(")[0]] = [decorator + text, "", ""]
                 decorator = ""
-            elif text.startswith("# ") and functions:
+            elif text.startswith("#") and last:
                 last[1 if text.startswith("# = ") else 2] += text[4:] if text.startswith("# = ") else text[2:] + "\n"
-            elif functions and ": ..." not in last[0]:
+            elif last and ": ..." not in last[0]:
                 last[0] += text
-    return stub
+    return classes, stub
 
 
-STUB = _read_stub()
+CLASSES, STUB = _read_stub()
 
 
 def _sources(functions, prefix):
     """Those that are calls, as source."""
-    for name, (head, call, doc) in functions.items():
+    for name, (head, said, doc) in functions.items():
         head = head.partition(": ...")[0]
         arguments = head.partition("(")[2].rpartition(")")[0].split(",")
         names = [one.split(":")[0].strip() for one in arguments if one.strip() not in ("", "*", "/", "self")]
-        function, _, rest = (call or f"{name}({', '.join(['self', *names])})").partition("(")
+        call = (said or f"{name}({', '.join(['self', *names])})").replace("%", prefix[3:-1])
+        call, of_, records = call.partition(" of ")
+        function, _, rest = call.partition("(")
         known = next((fn for fn in (prefix + function, f"{prefix}{function}_get") if fn in NAMES), None)
-        if not call and not known:
+        if not known and (not said or function.startswith("em_") and function not in NAMES):
             continue
         call, result = f"{known or function}({rest}" if rest else call, head.rpartition(" -> ")[2]
+        more = ", " * bool(of_) + records
         if name == "__init__":
-            call = f"self._ctx = {'ctx' if 'ctx' in names else names[0]}\n self._h = {call}" + (
-                "\n self._h.records = of(records)" * ("records" in names))
-        elif result in STUB:
-            call = f"return made({call}, {'cls, ctx' if 'cls' in names else result + ', self'}" + (
-                ", records)" if "records" in names else ")")
+            call = f"self._own({call}, {'ctx' if 'ctx' in names else names[0]}{more})" + (
+                "\n if items is not None:\n  self.extend(items)" * ("items" in names))
+        elif result in CLASSES:
+            call = f"return made({call}, {'cls, ctx' if 'cls' in names else result + ', self'}{more})"
+        elif result == "Self":
+            call += "\n return self"
         elif result != "None":
             call = f"return ({call})" + " != 0" * (result == "bool")
         ctx = " ctx = ctx or default_context()\n" * ("ctx" in names)
@@ -75,22 +85,46 @@ def define(functions, prefix=""):
     return {name: fn for name, fn in made_.items() if name in functions}
 
 
+def make_classes():
+    """Those that only the stub has."""
+    for name, (bases, _, doc) in CLASSES.items():
+        if name not in NAMES:
+            bases = eval(f"({bases.partition(':')[0]},)", NAMES)  # noqa: S307
+            NAMES[name] = type(name, bases, {"__doc__": doc.strip() or None, "__module__": __package__})
+
+
 class _Object:
     """What has a handle: closed once, by `with`, or by the collector.  A function em_KIND_NAME() or em_KIND_NAME_get()
     of the C interface for its kind of handle is its method NAME, also where the stub has none."""
-    _h = None
+    _h = _kind = None
     records = property(lambda self: self._h.records, doc="What its records are; None: of any length.")
 
     def __init_subclass__(cls):
-        if "_kind" not in vars(cls):
+        # Not those of users.
+        if cls.__module__.partition(".")[0] != __package__:
             return
-        functions, NAMES[cls.__name__] = {}, cls
+        functions, NAMES[cls.__name__], kind = {}, cls, CLASSES[cls.__name__][1]
+        if not kind:
+            return
+        cls._kind = kind
         for base in reversed(cls.__mro__):
             functions |= STUB.get(base.__name__, {})
             for name in functions.keys() & vars(base).keys():
                 del functions[name]
         for name, function in define(functions, cls._kind + "_").items():
             setattr(cls, name, function)
+
+    def _own(self, handle, owner, records=None):
+        """It has this handle, in the context of its owner, of such records, or those of what the handle was made of."""
+        self._h, self._ctx = handle, owner._ctx
+        if records is not None or handle.record_bytes and not handle.records:
+            handle.records = NAMES["of"](records or handle.record_bytes)
+        return self
+
+    def _by(self, records, key, ctx, cmp):
+        """Its order."""
+        self.order = NAMES["order_of"](records, key, ctx, cmp)
+        return self.order
 
     def __getattr__(self, name):
         if name[0] != "_" and self._h is not None:
@@ -114,7 +148,7 @@ class _Object:
 
     def __enter__(self):
         if self.closed:
-            raise UsageError("it is closed")
+            raise NAMES["UsageError"]("it is closed")
         return self
 
     def __exit__(self, *_):
@@ -125,6 +159,7 @@ class Context(_Object):
     """Budgets, scratch disks, threads: the fields of em_ctx_opts by name (memory, threads, dirs, disks, ...), or as
     a text ("memory=64M,threads=2,dir=/fast").  Sizes may be texts, too.  log(level, line): 0 to 2, from details to
     warnings."""
+    _ctx = property(lambda self: self)
 
     def __init__(self, text=None, **opts):
         self._h = _c.em_ctx_open(opts) if text is None else _c.em_ctx_open_text(text, opts)
@@ -147,13 +182,15 @@ def default_context():
     return _default[1]
 
 
-def made(handle, cls, owner, records=None):
-    """An object for a handle that was made of something; records: where they are not those of that."""
-    new = object.__new__(cls)
-    new._h, new._ctx = handle, owner if isinstance(owner, Context) else owner._ctx
-    if records is not None or handle.record_bytes and not handle.records:
-        handle.records = NAMES["of"](records or handle.record_bytes)
-    return new
+def made(handle, cls, *of_):
+    """An object of a class for a handle: see _own()."""
+    return object.__new__(cls)._own(handle, *of_)
 
 
-NAMES |= {"default_context": default_context, "made": made}
+def short(room, n):
+    """So much of what was to be filled."""
+    del room[n:]
+    return room
+
+
+NAMES |= {"_Object": _Object, "default_context": default_context, "made": made, "short": short}

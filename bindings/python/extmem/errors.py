@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Failures of the library as exceptions: each is an Error, and what Python calls such a thing beside."""
+"""Failures of the library as exceptions: each is an Error, and what Python calls such a thing beside.  The stub has
+those for single statuses."""
 from os import fsdecode
 
 from . import _extmem as _c
+from .base import CLASSES, NAMES
 
 
 class Error(Exception):
     """status, status_name, errno, op, path, offset, bytes, record, done: the detail of the failure (em_errinfo)."""
-    status = 0
-    op = ""
+    status, op = 0, ""
     path = offset = bytes = record = done = None
 
     @property
@@ -16,31 +17,13 @@ class Error(Exception):
         return _c.em_status_name(self.status)
 
 
-def _kind(name, *bases, doc=None):
-    return type(name, bases, {"__doc__": doc, "__module__": __package__})
-
-
-UsageError = _kind("UsageError", Error, ValueError, doc="A mistake of the caller's: the object is as it was.")
-MemoryLimitError = _kind("MemoryLimitError", Error, MemoryError, doc="""The budget, or the machine, has too little
-    memory; bytes is what would do, if that is known.""")
-IOFailure = _kind("IOFailure", Error, OSError, doc="Disks and files, descriptors and threads.")
-NotFoundFailure = _kind("NotFoundFailure", IOFailure, FileNotFoundError)
-AccessFailure = _kind("AccessFailure", IOFailure, PermissionError)
-ExistsFailure = _kind("ExistsFailure", IOFailure, FileExistsError)
-PipeFailure = _kind("PipeFailure", IOFailure, BrokenPipeError)
-NoSpaceError = _kind("NoSpaceError", IOFailure, doc="No space is left for the data.")
-DataError = _kind("DataError", Error, ValueError, doc="Data is damaged, or not what the options say.")
-CallbackError = _kind("CallbackError", Error, doc="A function of the caller's said that it failed.")
-CanceledError = _kind("CanceledError", Error, doc="The work was canceled.")
-
-_OF = {_c.EM_ERR_NOENT: NotFoundFailure, _c.EM_ERR_ACCESS: AccessFailure, _c.EM_ERR_EXIST: ExistsFailure,
-       _c.EM_ERR_PIPE: PipeFailure, _c.EM_ERR_NOSPACE: NoSpaceError, _c.EM_ERR_NOMEM: MemoryLimitError,
-       _c.EM_ERR_MEMLIMIT: MemoryLimitError, _c.EM_ERR_CANCELED: CanceledError, _c.EM_ERR_USER: CallbackError}
+NAMES["Error"] = Error
+_OF = {code: name for name, (_, codes, _) in CLASSES.items() for code in codes.split()}
 
 
 def _make(status, errno, op, path, offset, nbytes, record, text, done):
-    cls = _OF.get(status) or (UsageError if status > -100 else IOFailure if status > -300 else
-                              DataError if status > -400 else Error)
+    cls = NAMES[_OF.get(_c.em_status_name(status)) or (
+        "UsageError" if status > -100 else "IOFailure" if status > -300 else "DataError" if status > -400 else "Error")]
     text = text.decode(errors="replace")
     path = fsdecode(path) if path else None
     if issubclass(cls, OSError):

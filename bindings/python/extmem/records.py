@@ -15,6 +15,30 @@ _NUMPY = {"u1": "B", "i1": "b", "u2": "H", "i2": "h", "u4": "I", "i4": "i", "u8"
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 
 
+def _of_struct(spec):
+    """Name, code, bytes, offset and order of bytes of each field of a format of struct, and that it is an item."""
+    order, codes, count, n = spec[0], spec[1:], "", 0
+    for at, code in enumerate(codes):
+        if code.isdigit():
+            count += code
+        elif not code.isspace():
+            # struct itself knows where a field lies that is aligned.
+            end = struct.calcsize(order + codes[:at + 1])
+            size = struct.calcsize("=" + count * (code in "sx") + code)
+            many, count = 0 if code == "x" else 1 if code == "s" else int(count or 1), ""
+            for i in range(many):
+                yield f"f{n + i}", code, size, end - size * (many - i), order, True
+            n += many
+
+
+def _of_numpy(dtype):
+    """The same of a dtype; what has a form of its own is no item, and without a code no key, either."""
+    for name in dtype.names or ["f0"]:
+        one, offset = (dtype.fields or {"f0": (dtype, 0)})[name][:2]
+        code = "s" if one.kind in "SV" else _NUMPY.get(one.str[1:3])
+        yield name, code, one.itemsize, offset, one.byteorder, code and not one.fields and not one.shape
+
+
 class Records:
     """Records of one size, from a number of bytes, a format of struct ("<QI"), or a NumPy dtype, plain or structured.
 
@@ -23,68 +47,42 @@ class Records:
     """
 
     def __init__(self, spec):
-        self.fields, self.dtype, code = [], None, None
+        self.fields, self.dtype, layout = [], None, ()
         if isinstance(spec, int):
-            self.bytes, self.pack, self.unpack = spec, bytes, bytes
+            self.bytes = spec
         elif isinstance(spec, str) and "numpy" not in str(type(spec)):
-            code = self._of_struct(spec)
+            spec = spec if spec[0] in "<>=@!" else "=" + spec
+            self.bytes, layout = struct.calcsize(spec), _of_struct(spec)
         else:
             import numpy
             self.dtype = numpy.dtype(spec)
-            code = self._of_numpy(self.dtype)
-        if code is not None:
-            packer = struct.Struct(code)
-            self.bytes = packer.size
-            if len(self.fields) == 1:
-                self.pack, self.unpack = packer.pack, lambda record: packer.unpack(record)[0]
-            else:
-                self.pack, self.unpack = lambda item: packer.pack(*item), packer.unpack
-            self._packer = packer
+            self.bytes, layout = self.dtype.itemsize, _of_numpy(self.dtype)
+        codes, end, orders, items = "", 0, set(), True
+        for name, code, size, offset, order, item in layout:
+            order = {"!": ">", ">": ">", "<": "<"}.get(order, _NATIVE) if size > 1 and code != "s" else ""
+            if code and code != "s" and code not in _KEYS:
+                raise TypeError(f"records have no fields of the type {code!r}")
+            if code:
+                type_ = f"bytes{size}" if code == "s" else _KEYS[code] + {"<": "le", ">": "be", "": ""}[order]
+                self.fields.append((name, type_, offset))
+            items = items and item and offset >= end
+            codes, end = codes + f"{offset - end}x{size if code == 's' else ''}{code}", offset + size
+            orders.add(order)
+        orders.discard("")
+        packer = items and len(orders) < 2 and struct.Struct(f"{''.join(orders) or '<'}{codes}{self.bytes - end}x")
+        if not self.fields:
+            self.pack = self.unpack = bytes
+        elif not packer:
+            self.pack = self.unpack = self._no_item
+        elif len(self.fields) == 1:
+            self.pack, self.unpack = packer.pack, lambda record: packer.unpack(record)[0]
+        else:
+            self.pack, self.unpack = lambda item: packer.pack(*item), packer.unpack
+        self._packer = packer
         #: The format of a record that is one number as memory has it, or None.
-        self.native = None
-        if code and len(self.fields) == 1 and code[-1] in _KEYS and len(code) == 2 and code[0] in ("=@" + _NATIVE):
-            self.native = code[-1]
+        one = codes.removeprefix("0x")
+        self.native = one if one in _KEYS and end == self.bytes and not orders - {_NATIVE} else None
         self.format = (self.bytes, self.native.encode()) if self.native else (1, b"B")
-
-    def _of_struct(self, spec):
-        order, codes = (spec[0], spec[1:]) if spec[0] in "<>=@!" else ("=", spec)
-        order, count = ">" if order == "!" else order, ""
-        for at, code in enumerate(codes):
-            if code.isdigit():
-                count += code
-            elif not code.isspace():
-                # struct itself knows where a field lies that is aligned.
-                end = struct.calcsize(order + codes[:at + 1])
-                size = struct.calcsize("=" + count * (code in "sx") + code)
-                n, count = 1 if code in "sx" else int(count or 1), ""
-                for i in range(n if code != "x" else 0):
-                    self._field(f"f{len(self.fields)}", code, size, end - size * (n - i), order)
-        return order + codes
-
-    def _of_numpy(self, dtype):
-        code, end, orders = "", 0, set()
-        fields = dtype.fields or {"f0": (dtype, 0)}
-        for name in dtype.names or ["f0"]:
-            one, offset = fields[name][:2]
-            order = _NATIVE if one.byteorder in "=|" else one.byteorder
-            char = f"{one.itemsize}s" if one.kind in "SV" else _NUMPY.get(one.str[1:3])
-            if char is None or offset < end or one.fields or one.shape:
-                code = None
-            if char:
-                orders.update(order if one.itemsize > 1 and one.kind not in "SV" else "")
-                self._field(name, char[-1], one.itemsize, offset, order)
-            if code is not None:
-                code, end = code + f"{offset - end}x" * (offset > end) + char, offset + one.itemsize
-        self.bytes, self.pack, self.unpack = dtype.itemsize, self._no_item, self._no_item
-        if code is None or len(orders) > 1:
-            return None
-        return (orders.pop() if orders else "<") + code + f"{dtype.itemsize - end}x" * (dtype.itemsize > end)
-
-    def _field(self, name, code, size, offset, order):
-        if code != "s" and code not in _KEYS:
-            raise TypeError(f"records have no fields of the type {code!r}")
-        big = "be" if order == ">" or order in "=@" and _NATIVE == ">" else "le"
-        self.fields.append((name, f"bytes{size}" if code == "s" else _KEYS[code] + (big if size > 1 else ""), offset))
 
     def _no_item(self, *_):
         raise TypeError("these records have no single items in Python; use arrays of them")
@@ -116,14 +114,6 @@ class Records:
                                   self.native and {view.format[-1], self.native} not in ({"l", "q"}, {"L", "Q"})):
             raise TypeError(f"records are {self.native or self.bytes}, and not items of the format {view.format!r}")
         return view
-
-    @staticmethod
-    def same(item):
-        """Items that are numbers stay as they are."""
-        return item
-
-    def room(self, n):
-        return bytearray(n * self.bytes)
 
     def wrap(self, data):
         """A buffer as an array of NumPy if that is what records came from, else as a memoryview of numbers or bytes."""
@@ -166,7 +156,6 @@ class Order(_Object):
     ("-t, -k3,3nr -k1,1"), or a function that gets many records and returns a number below 2**64 for each.  cmp: a
     function of two items, slow.
     """
-    _kind = "em_order"
 
     def __init__(self, records, key=None, *, cmp=None, ctx=None):
         ctx = ctx or default_context()
@@ -197,4 +186,4 @@ def ordered(self, key):
     return order_of(self.records or "lines", key, self._ctx)
 
 
-NAMES |= {"of": of, "joined": joined, "order_of": order_of, "ordered": ordered}
+NAMES |= {"Records": Records, "of": of, "joined": joined, "order_of": order_of, "ordered": ordered}

@@ -61,6 +61,35 @@ class Contracts(Base):
         self.assertIsInstance(extmem.Deque("Q"), abc.MutableSequence)
         self.model(extmem.Deque("<Q", ctx=self.ctx), [])
 
+    def test_slices(self):
+        """Slices with steps, from the end, and beyond it, are those of a list."""
+        for cls in (extmem.Vector, extmem.Deque):
+            for _ in range(100):
+                theirs = list(range(self.rng.randrange(20)))
+                ours = cls("<Q", theirs, ctx=self.ctx)
+                part = slice(*(self.rng.choice((None, self.rng.randrange(-25, 25))) for _ in range(2)),
+                             self.rng.choice((None, 1, 2, 3, -1, -2)))
+                self.assertEqual(list(ours[part]), theirs[part], (SEED, part))
+                del ours[part], theirs[part]
+                self.assertEqual(list(ours), theirs, (SEED, part))
+                self.assertEqual(ours, cls("<Q", theirs, ctx=self.ctx))
+                for i in (len(theirs), -len(theirs) - 1):
+                    self.assertRaises(IndexError, ours.pop, i)
+                    self.assertRaises(IndexError, ours.__setitem__, i, 1)
+                self.assertRaises(ValueError, ours.__setitem__, slice(0, 2), [1] * (min(len(theirs), 2) + 1))
+
+    def test_subclass(self):
+        """What users derive is of the same kind."""
+        class Mine(extmem.Vector):
+            def __init__(self, *args, **opts):
+                super().__init__(*args, **opts)
+                self.own = 1
+        v = Mine("<Q", [1], ctx=self.ctx)
+        v.append(2)
+        self.assertEqual((v[:].tolist(), v.own), ([1, 2], 1))
+        self.assertIs(type(v), Mine)
+        self.assertFalse(hasattr(extmem.RadixHeap("<Q", ctx=self.ctx), "stream"))
+
     def test_deque_ends(self):
         ours, theirs = extmem.Deque(3, ctx=self.ctx), collections.deque()
         for i in range(2000):
@@ -184,6 +213,27 @@ class Buffers(Base):
         self.assertEqual(list(got), list(range(999, -1, -1)))
         self.assertRaises(TypeError, extmem.sort, 5)
         self.assertRaises(KeyError, extmem.Sorter, "<QQ", "f2")
+
+    def test_formats(self):
+        """Items of a format are those of struct, alone and many, and lie where struct has them."""
+        values = {"?": True, "b": -1, "B": 255, "h": -2, "H": 65535, "i": -3, "I": 7, "q": -4, "Q": 2**64 - 1, "f": 0.5,
+                  "d": -0.25, "s": b"a", "5s": b"hello"}
+        for _ in range(200):
+            codes = [self.rng.choice(list(values)) for _ in range(self.rng.randrange(1, 5))]
+            order, pad = self.rng.choice(("", "=", "@", "<", ">", "!")), self.rng.choice(("", "x", "3x"))
+            spec, some = order + pad.join(["", *codes]), [values[code] for code in codes]
+            model, item = struct.Struct(spec if order else "=" + spec), tuple(some) if len(some) > 1 else some[0]
+            raw = model.pack(*some)
+            with extmem.Stack(spec, ctx=self.ctx) as s:
+                s.push(item)
+                s.extend([item, item])
+                self.assertEqual(s.records.bytes, model.size, spec)
+                self.assertEqual(bytes(s.pop_many(2)), raw * 2, spec)
+                self.assertEqual((s.peek(), s.pop()), (item, item), spec)
+            begin = struct.calcsize((order or "=") + pad + codes[0]) - struct.calcsize("=" + codes[0])
+            self.assertEqual(extmem.Order(spec, "f0", ctx=self.ctx).name.split("@")[1], str(begin), spec)
+        self.assertRaises(TypeError, extmem.Stack, "<Ql", ctx=self.ctx)
+        self.assertRaises(TypeError, extmem.Stack, "<Qe", ctx=self.ctx)
 
     def test_external(self):
         data, total = self.numbers(1 << 19), []
@@ -384,6 +434,9 @@ class Files(Base):
         v = extmem.Vector("<Q", path=self.path("v", bytes(8)), mode="r", ctx=self.ctx)
         self.assertRaises(PermissionError, v.append, 1)
         self.assertRaises(extmem.DataError, extmem.Vector, "<Q", path=self.path("w", bytes(9)), ctx=self.ctx)
+        self.assertRaises(extmem.UsageError, extmem.Vector, "<Q", path=self.path("x"), mode="x", ctx=self.ctx)
+        self.assertFalse(os.path.exists(self.path("x")))
+        self.assertIn("mistake", extmem.UsageError.__doc__)
         odd = self.path(os.fsdecode(b"\xff\xfe"))
         with self.assertRaises(FileNotFoundError) as caught:
             extmem.sort_file(odd, self.path("out"))
