@@ -45,5 +45,8 @@
 %apply (em_lines_inspect_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
 	(em_lines_inspect_fn fn, void *user, void (*user_free)(void *user))
 };
+%apply (em_lines_reduce_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_lines_reduce_fn fn, void *user, void (*user_free)(void *user))
+};
 %apply (void *EM_USER, void (*EM_FREE)(void *user)) { (void *user, void (*user_free)(void *user)) };
 #endif

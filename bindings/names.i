@@ -99,10 +99,9 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|flat_map|lines_map|transform)$";
 /* reason: a function that is made for the language has its place: emb_stream_join(), emb_sink_function() */
 %ignore em_stream_join;
-%ignore em_sink_open;
-/* reason: only Python joins lines yet: emb_stream_lines_join() puts what a function gives */
 %ignore em_stream_lines_join;
 %ignore em_line_put;
+%ignore em_sink_open;
 /* reason: functions of a language run one at a time: what iterators make is as fast */
 %ignore em_stream_parallel_map;
 /* reason: pulls on a thread of the library, whose stack of 256 KiB is too small for functions of languages */

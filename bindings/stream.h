@@ -12,11 +12,12 @@
  *   flat_map   (records)        any number of records, or none
  *   split      (records)        a number of 4 bytes for each: 0, it stays; k: it goes to the k-th sink
  *   reduce     (sum, records)   the sum again, or none: it stays as it is
- *   join       (left, right)    a record; none of the two is there where there is none
+ *   join       (left, right)    a record, or a line; none of the two is there where there is none
  *   sink       (records)        whatever it is; without records: there are no more
  *
  * Of records of any length, of which `record_bytes' is 0, the second array is where they end: numbers of 8 bytes.  Map,
- * filter and inspect have those.  An answer that does not fit is a failure, which says why.
+ * filter, inspect and reduce have those, the first line being the sum.  A join has two of them, each as so many records
+ * of a byte.  An answer that does not fit is a failure, which says why.
  *
  * A function that is told how far a graph got is one of progress, as that of a sort, with the number of the phase.
  *
@@ -286,13 +287,27 @@ static int emb_reduce_records(void *user, void *sum, const void *records, size_t
 	return 0;
 }
 
+/** Of lines the first is the sum. */
+static int emb_reduce_lines(void *user, const em_batch *lines, em_line *sum)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	if (emb_ask_lines(f, lines))
+		return -1;
+	if (f->made.none)
+		return em_line_put(sum, lines->records, (size_t)lines->ends[0]) ? -1 : 0;
+	return em_line_put(sum, f->made.p, f->made.n) ? -1 : 0;
+}
+
 static em_status emb_stream_reduce(em_stream **out, em_stream *in, const em_order *order, struct emb_fn *fn,
 				   em_errinfo *err)
 {
 	if (!fn)
 		return EM_ERR_INVAL;
-	fn->form = EMB_SUM;
 	fn->record_bytes = fn->out_bytes = em_stream_record_bytes(in);
+	fn->form = fn->record_bytes ? EMB_SUM : EMB_LINE_SUM;
+	if (!fn->record_bytes)
+		return em_stream_lines_reduce(out, in, order, emb_reduce_lines, fn, NULL, err);
 	return em_stream_reduce(out, in, order, emb_reduce_records, fn, NULL, err);
 }
 
@@ -381,42 +396,90 @@ static int emb_join_records(void *user, const void *left, const void *right, voi
 	return 0;
 }
 
-/** Keys are fields, by the name of an order.  fn may be NULL; memory_bytes: for the right records of one key, or 0. */
-static em_status emb_stream_join(em_stream **out, em_stream *left, em_stream *right, uint32_t kind,
-				 const char *left_keys, const char *right_keys, uint64_t record_bytes,
-				 uint64_t memory_bytes, struct emb_fn *fn, em_errinfo *err)
+static em_status emb_wrong_join(em_errinfo *err, const char *why)
+{
+	snprintf(err->text, sizeof err->text, "%s", why);
+	return err->status = EM_ERR_INVAL;
+}
+
+/** Of records of one size: by the fields of two orders. */
+static em_status emb_join_by_fields(em_stream **out, em_stream *left, em_stream *right, em_join_opts *opts,
+				    const em_order *left_by, const em_order *right_by, struct emb_fn *fn,
+				    em_errinfo *err)
 {
 	em_key keys[2][EMB_JOIN_KEYS];
-	em_join_opts opts = EM_JOIN_OPTS_INIT;
 	uint32_t nright;
-	em_status st;
+	em_status st = emb_join_keys(em_order_name(left_by), keys[0], &opts->nkeys, err);
 
-	if (!left_keys || !right_keys)
-		return EM_ERR_INVAL;
-	st = emb_join_keys(left_keys, keys[0], &opts.nkeys, err);
 	if (!st)
-		st = emb_join_keys(right_keys, keys[1], &nright, err);
-	if (!st && opts.nkeys != nright) {
-		snprintf(err->text, sizeof err->text, "%s", "both sides of a join have the same number of keys");
-		st = err->status = EM_ERR_INVAL;
-	}
+		st = emb_join_keys(em_order_name(right_by), keys[1], &nright, err);
+	if (!st && opts->nkeys != nright)
+		st = emb_wrong_join(err, "both sides of a join have the same number of keys");
 	if (st)
 		return st;
-	opts.kind = kind;
-	opts.left = keys[0];
-	opts.right = keys[1];
-	opts.memory_bytes = memory_bytes;
+	opts->left = keys[0];
+	opts->right = keys[1];
 	if (fn) {
 		fn->form = EMB_PAIR;
 		fn->record_bytes = em_stream_record_bytes(left);
 		fn->other_bytes = em_stream_record_bytes(right);
-		if (record_bytes)
-			fn->out_bytes = record_bytes;
-		opts.record_bytes = fn->out_bytes;
-		opts.fn = emb_join_records;
-		opts.user = fn;
+		opts->record_bytes = fn->out_bytes;
+		opts->fn = emb_join_records;
+		opts->user = fn;
 	}
-	return em_stream_join(out, left, right, &opts, err);
+	return em_stream_join(out, left, right, opts, err);
+}
+
+static int emb_join_lines(void *user, const void *left, size_t left_bytes, const void *right, size_t right_bytes,
+			  em_line *line)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	if (emb_ask(f, left, left_bytes, right, right_bytes))
+		return -1;
+	if (f->made.none) {
+		snprintf(emb_call.why, sizeof emb_call.why, "%s", "a function gave nothing in place of a line");
+		return -1;
+	}
+	return em_line_put(line, f->made.p, f->made.n) ? -1 : 0;
+}
+
+/** Join two that are sorted by orders: of records of one size, by fields, which make others of record_bytes if there is
+ *  fn; or of any length, by keys, where without fn a separator, one byte, stands between fields: "" or NULL: that of
+ *  left_by.  memory_bytes: for the right records of one key, or 0. */
+static em_status emb_stream_join(em_stream **out, em_stream *left, em_stream *right, uint32_t kind,
+				 const em_order *left_by, const em_order *right_by, uint64_t record_bytes,
+				 const char *separator, uint64_t memory_bytes, struct emb_fn *fn, em_errinfo *err)
+{
+	const int lines = !em_stream_record_bytes(left) || !em_stream_record_bytes(right);
+	const size_t length = separator ? strlen(separator) : 0;
+	em_join_opts fixed = EM_JOIN_OPTS_INIT;
+	em_lines_join_opts o = EM_LINES_JOIN_OPTS_INIT;
+
+	if (!left_by || !right_by)
+		return emb_wrong_join(err, "a join is by two orders");
+	if (length > (lines ? 1u : 0u))
+		return emb_wrong_join(err, "a separator is one byte, between the fields of lines");
+	if (!lines) {
+		fixed.kind = kind;
+		fixed.memory_bytes = memory_bytes;
+		if (fn && record_bytes)
+			fn->out_bytes = record_bytes;
+		return emb_join_by_fields(out, left, right, &fixed, left_by, right_by, fn, err);
+	}
+	o.kind = kind;
+	o.left = left_by;
+	o.right = right_by;
+	o.memory_bytes = memory_bytes;
+	if (length)
+		o.separator = (unsigned char)*separator;
+	if (fn) {
+		fn->form = EMB_LINE_PAIR;
+		fn->record_bytes = fn->other_bytes = 1;
+		o.fn = emb_join_lines;
+		o.user = fn;
+	}
+	return em_stream_lines_join(out, left, right, &o, err);
 }
 
 /** Two streams of all records; for more, one of them is divided again.  spill: to scratch, if not 0. */

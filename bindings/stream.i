@@ -15,8 +15,8 @@ em_status emb_stream_reduce(em_stream **out, em_stream *in, const em_order *orde
 			    em_errinfo *err);
 em_status emb_stream_progress(em_stream **out, em_stream *in, emb_fn *EM_ASKED, em_errinfo *err);
 em_status emb_stream_join(em_stream **out, em_stream *left, em_stream *right, uint32_t kind,
-			  const char *left_keys, const char *right_keys, uint64_t record_bytes, uint64_t memory_bytes,
-			  emb_fn *EM_ASKED, em_errinfo *err);
+			  const em_order *left_by, const em_order *right_by, uint64_t record_bytes,
+			  const char *separator, uint64_t memory_bytes, emb_fn *EM_ASKED, em_errinfo *err);
 em_status emb_stream_tee(em_stream **first, em_stream **second, em_stream *in, int spill, uint64_t buffer_bytes,
 			 em_errinfo *err);
 em_status emb_stream_window(em_stream **out, em_stream *in, uint64_t records, uint64_t step, em_errinfo *err);

@@ -31,11 +31,18 @@ func bytesOf[T any](records []T) []byte {
 }
 
 func bytesOfOne[T any](record *T) []byte {
+	if line, is := any(record).(*string); is {
+		return []byte(*line)
+	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(record)), unsafe.Sizeof(*record))
 }
 
 // recordOf copies a record out of memory that may be aligned in any way.
 func recordOf[T any](b []byte) (record T) {
+	if line, is := any(&record).(*string); is {
+		*line = string(b)
+		return record
+	}
 	copy(bytesOfOne(&record), b)
 	return record
 }
@@ -220,13 +227,19 @@ func NewTextOrder(ctx *Context, options string) (*Order, error) {
 // Name is what files call it, if it is not a function.
 func (o *Order) Name() string { return raw.Em_order_name(o) }
 
+// orderBy is an order by fields of a type, or, of lines, by options of the command.
+func orderBy[T any](ctx *Context, key string) (*Order, error) {
+	if sizeOf[T]() == 0 {
+		return NewTextOrder(ctx, key)
+	}
+	return NewOrder[T](ctx, key)
+}
+
 // orderOr is an order of its own for records of a type, if none is given.
 func orderOr[T any](ctx *Context, order *Order) (*Order, error) {
 	switch {
-	case order == nil && sizeOf[T]() == 0:
-		return NewTextOrder(ctx, "")
 	case order == nil:
-		return NewOrder[T](ctx, "")
+		return orderBy[T](ctx, "")
 	case order.bytes != sizeOf[T]():
 		return nil, invalid("the order is of other records than %v", reflect.TypeFor[T]())
 	}

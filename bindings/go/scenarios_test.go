@@ -523,9 +523,27 @@ func bound(t *testing.T, text string) *uint64 {
 }
 
 func lineFile(t *testing.T, dir, text string) string {
-	path := filepath.Join(dir, "lines")
-	check(t, os.WriteFile(path, []byte(strings.ReplaceAll(text, "|", "\n")+"\n"), 0o600))
-	return path
+	f, err := os.CreateTemp(dir, "lines")
+	check(t, err)
+	_, err = f.WriteString(strings.ReplaceAll(text, "|", "\n") + "\n")
+	check(t, errors.Join(err, f.Close()))
+	return f.Name()
+}
+
+func lineStream(t *testing.T, ctx *Context, dir, text string) *Stream[string] {
+	s, err := StreamLines(ctx, nil, lineFile(t, dir, text))
+	check(t, err)
+	return s
+}
+
+// told are the lines of streams, with "|" between.
+func told(t *testing.T, all ...*Stream[string]) string {
+	var lines []string
+	for _, s := range all {
+		lines = slices.AppendSeq(lines, s.All())
+		check(t, errors.Join(s.Err(), s.Close()))
+	}
+	return strings.Join(lines, "|")
 }
 
 func init() {
@@ -639,6 +657,81 @@ func init() {
 	}
 }
 
+// Scenarios of lines, and what has to come of them.
+func init() {
+	joins := map[string]uint{"inner": InnerJoin, "left": LeftJoin, "full": FullJoin, "semi": SemiJoin, "anti": AntiJoin}
+	one := func(line *string) string {
+		if line == nil {
+			return "-"
+		}
+		return *line
+	}
+	kinds := map[string]func(t *testing.T, ctx *Context, dir string, a []string) string{
+		"linejoin": func(t *testing.T, ctx *Context, dir string, a []string) string {
+			s, err := JoinLines(joins[a[0]], lineStream(t, ctx, dir, a[4]), lineStream(t, ctx, dir, a[5]), a[1], a[2],
+				strings.Trim(a[3], "-"))
+			check(t, err)
+			return told(t, s)
+		},
+		"linepairs": func(t *testing.T, ctx *Context, dir string, a []string) string {
+			s, err := JoinStreams(joins[a[0]], lineStream(t, ctx, dir, a[3]), lineStream(t, ctx, dir, a[4]), a[1], a[2],
+				func(x, y *string) (string, error) { return one(x) + "+" + one(y), nil })
+			check(t, err)
+			return told(t, s)
+		},
+		"linetee": func(t *testing.T, ctx *Context, dir string, a []string) string {
+			x, y, err := lineStream(t, ctx, dir, a[0]).Tee(true)
+			check(t, err)
+			return told(t, x, y)
+		},
+		"lineset": func(t *testing.T, ctx *Context, dir string, a []string) string {
+			order, err := NewTextOrder(ctx, "")
+			check(t, err)
+			how := map[string]uint{"union": Union, "difference": Difference}[a[0]]
+			s, err := lineStream(t, ctx, dir, a[1]).Set(how, lineStream(t, ctx, dir, a[2]), order)
+			check(t, err)
+			return told(t, s)
+		},
+		"linesum": func(t *testing.T, ctx *Context, dir string, a []string) string {
+			order, err := NewTextOrder(ctx, a[0])
+			check(t, err)
+			s, err := lineStream(t, ctx, dir, a[1]).Reduce(order, func(sum *string, more []string) error {
+				*sum = strings.Join(append([]string{*sum}, more...), "+")
+				return nil
+			})
+			check(t, err)
+			return told(t, s)
+		},
+		"linecount": func(t *testing.T, ctx *Context, dir string, a []string) string {
+			order, err := NewTextOrder(ctx, a[0])
+			check(t, err)
+			merged, err := lineStream(t, ctx, dir, a[1]).Merge(order, lineStream(t, ctx, dir, a[2]))
+			check(t, err)
+			s, err := UniqueCounted[string, string](merged, order)
+			check(t, err)
+			return strings.ReplaceAll(told(t, s), "\t", ":")
+		},
+	}
+	for kind, fn := range kinds {
+		runs[kind] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+			if got := fn(t, ctx, dir, a); got != a[len(a)-1] {
+				t.Fatal(got)
+			}
+			return nil, nil
+		}
+	}
+	runs["linesour"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		s, err := JoinStreams(InnerJoin, lineStream(t, ctx, dir, a[0]), lineStream(t, ctx, dir, a[0]), "", "",
+			func(x, y *string) (string, error) { return "", errMine })
+		check(t, err)
+		if _, err = s.Next(); err != errMine {
+			t.Fatal(err)
+		}
+		_, err = s.Next()
+		return nil, err
+	}
+}
+
 func TestScenarios(t *testing.T) {
 	src := os.Getenv("EM_SRCDIR")
 	if src == "" {
@@ -665,13 +758,13 @@ func TestScenarios(t *testing.T) {
 			got, err := runs[kind](t, ctx, t.TempDir(), fields[2:])
 			var e *Error
 			switch {
-			case kind == "lines" || kind == "text" || expected == "!":
-				if err != nil {
-					t.Fatal(err)
-				}
-			case expected[0] == '!':
+			case strings.HasPrefix(expected, "!EM"):
 				if !errors.As(err, &e) || e.Status.Name() != expected[1:] || !errors.Is(err, e.Status) {
 					t.Fatalf("%v, and not %s", err, expected)
+				}
+			case strings.HasPrefix(kind, "line") || kind == "text" || expected == "!":
+				if err != nil {
+					t.Fatal(err)
 				}
 			case err != nil || !slices.Equal(got, parse(t, expected)):
 				t.Fatal(got, err)

@@ -17,7 +17,8 @@ const Unknown = ^uint64(0)
 // out of the call that pulled.  Functions get the memory of the library, which they do not keep.
 //
 // What it is on, a container, sorter or Runs, may be closed before: that is done behind the stream.  Records that are
-// strings are lines, which are filtered, inspected, sorted, concatenated, sliced, and mapped to records of one size.
+// strings are lines, which are filtered, inspected, sorted, merged, reduced, joined, divided, concatenated, sliced, and
+// mapped to records of one size.
 type Stream[T any] struct {
 	object
 	ctx *Context
@@ -159,6 +160,11 @@ func (s *Stream[T]) Inspect(fn func(records []T) error) (*Stream[T], error) {
 // adding is a function that adds records to the first of them.
 func adding[T any](fn func(sum *T, records []T) error) raw.Asked {
 	return raw.Asked{Ask: func(a, b []byte) ([]byte, bool, error) {
+		if sizeOf[T]() == 0 {
+			lines := seen[T](a, b)
+			err := fn(&lines[0], lines[1:])
+			return bytesOfOne(&lines[0]), true, err
+		}
 		sum := recordOf[T](a)
 		err := fn(&sum, seen[T](b, nil))
 		return bytesOfOne(&sum), true, err
@@ -186,7 +192,7 @@ func (s *Stream[T]) Unique(order *Order) (*Stream[T], error) {
 	return s.made(raw.Em_stream_unique(s, order, 0))
 }
 
-// UniqueCounted is Unique with how many they were, a uint64, behind each.
+// UniqueCounted is Unique with how many they were, a uint64, behind each; of lines in digits, with a tab, in front.
 func UniqueCounted[T, U any](s *Stream[T], order *Order) (*Stream[U], error) {
 	return newStream[U](s.ctx, raw.Em_stream_unique(s, order, raw.EM_UNIQUE_COUNT))
 }
@@ -240,23 +246,35 @@ func side[T any](b []byte) *T {
 	return &one
 }
 
-// JoinStreams joins two streams that are sorted by fields (see NewOrder); a function makes a record of two, one of which
-// may be nil.
+func joinBy[A, B, C any](kind uint, a *Stream[A], b *Stream[B], left, right, separator string,
+	asked any) (*Stream[C], error) {
+	leftBy, err := orderBy[A](a.ctx, left)
+	if err != nil {
+		return nil, err
+	}
+	defer leftBy.Close()
+	rightBy, err := orderBy[B](a.ctx, right)
+	if err != nil {
+		return nil, err
+	}
+	defer rightBy.Close()
+	return newStream[C](a.ctx, raw.Emb_stream_join(a, b, kind, leftBy, rightBy, sizeOf[C](), separator, 0, asked))
+}
+
+// JoinStreams joins two streams that are sorted by fields (see NewOrder), or, of lines, by options of the command (see
+// NewTextOrder); a function makes a record of two, one of which may be nil.
 func JoinStreams[A, B, C any](kind uint, a *Stream[A], b *Stream[B], left, right string,
 	fn func(a *A, b *B) (C, error)) (*Stream[C], error) {
-	leftKeys, err := orderName[A](left)
-	if err != nil {
-		return nil, err
-	}
-	rightKeys, err := orderName[B](right)
-	if err != nil {
-		return nil, err
-	}
-	asked := raw.Asked{Ask: func(x, y []byte) ([]byte, bool, error) {
+	return joinBy[A, B, C](kind, a, b, left, right, "", raw.Asked{Ask: func(x, y []byte) ([]byte, bool, error) {
 		made, err := fn(side[A](x), side[B](y))
 		return bytesOfOne(&made), true, err
-	}}
-	return newStream[C](a.ctx, raw.Emb_stream_join(a, b, kind, leftKeys, rightKeys, sizeOf[C](), 0, asked))
+	}})
+}
+
+// JoinLines is JoinStreams of lines without a function: the fields of the keys, then the others of both, with a
+// separator of one byte in between, or, if that is "", as those of the left ones.
+func JoinLines(kind uint, a, b *Stream[string], left, right, separator string) (*Stream[string], error) {
+	return joinBy[string, string, string](kind, a, b, left, right, separator, nil)
 }
 
 // Progress is the stream, of whose graph a function is told how far that got, as Graph says, until it returns true,

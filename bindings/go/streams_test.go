@@ -244,7 +244,14 @@ func TestSourcesAndSinks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "csv")
 	lines := must[*Sink[string]](t)(SinkFile[string](ctx, path, Options{"delimiter": 0}))
 	check(t, errors.Join(lines.Push("b", "a\nc"), lines.Push(), lines.Finish(), lines.Close()))
-	collected(t, must[*Stream[string]](t)(StreamLines(ctx, Options{"delimiter": 0}, path)), "b", "a\nc")
+	text := func() *Stream[string] {
+		return must[*Stream[string]](t)(StreamLines(ctx, Options{"delimiter": 0}, path))
+	}
+	collected(t, text(), "b", "a\nc")
+	_, err := JoinLines(InnerJoin, text(), text(), "", "", "ab")
+	equal(t, errors.Is(err, ErrInvalid), true)
+	_, err = JoinLines(InnerJoin, text(), text(), "-k1", "-x", "")
+	equal(t, errors.Is(err, ErrInvalid), true)
 	nowhere := sinks(SinkNowhere[uint64](ctx))
 	check(t, nowhere.Push(1, 2))
 	equal(t, nowhere.Count(), 2)

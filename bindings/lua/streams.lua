@@ -3,8 +3,8 @@
 -- which they are pushed; and runs, which streams are merged of.  What extmem.lua has as extmem.Stream, Sink, Runs.
 --
 -- A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams
--- of "lines" have strings of any length; nodes of them are filter, inspect, sort, concat, slice, and map, which makes
--- items of a format.
+-- of "lines" have strings of any length; nodes of them are filter, inspect, sort, unique, reduce, merge, set, join,
+-- tee, concat, slice, and map, which makes items of a format.
 return function(extmem, c, class, split, order_of, base)
 	local Object, Pull = base.Object, base.Pull
 	local Stream, Sink = class(Pull, "em_stream_", "batch count"), class(Object, "em_sink_", "count")
@@ -74,7 +74,8 @@ return function(extmem, c, class, split, order_of, base)
 	function Stream:sort_reduce(fn, key, opts)
 		return self:node("emb_stream_sort_reduce", nil, self:order_of(key), select(2, split(opts)), ask(fn))
 	end
-	-- Of equal neighbours the first; counted: a format with a Q at its end, how many they were.
+	-- Of equal neighbours the first; counted: a format with a Q at its end, how many they were.  "lines": lines begin
+	-- with that, and a tab.
 	function Stream:unique(key, counted)
 		return self:node("em_stream_unique", counted, self:order_of(key), counted and c.EM_UNIQUE_COUNT or 0)
 	end
@@ -89,11 +90,12 @@ return function(extmem, c, class, split, order_of, base)
 		local how = c["EM_SET_" .. operation:upper()] or 99
 		return self:node("em_stream_set", nil, other.handle, self:order_of(key), how)
 	end
-	-- left, right: their fields, by which they are sorted; fn(left, right) gets items, one of which may be nil.
-	function Stream:join(other, kind, left, right, format, fn)
+	-- kind: "inner", "left", "full", "semi", "anti"; left, right: their keys, by which they are sorted; fn(left, right)
+	-- gets items, one of which may be nil.  Of lines format is nil; fn gives a line, and without it this has the fields
+	-- of the keys, and then the others, with a separator: a byte, or as those of `left'.
+	function Stream:join(other, kind, left, right, format, fn, separator)
 		return self:node("emb_stream_join", format, other.handle, c["EM_JOIN_" .. kind:upper()] or 99,
-			order_of(self.format, left, self.ctx):name(), order_of(other.format, right, self.ctx):name(), 0, 0,
-			ask(fn, format))
+			self:order_of(left), other:order_of(right or left), 0, separator, 0, ask(fn, format))
 	end
 	-- It, of whose graph fn(phase, done, total) is told how far that got, as graph_info() says; what is true stops it.
 	function Stream:progress(fn) return self:node("emb_stream_progress", nil, ask(fn)) end

@@ -102,7 +102,8 @@ export class Stream extends Batches { // em_stream
 	static file(records: RecordSpec, paths: Paths, opts?: In): Stream;
 	                                          // = em_stream_file(ctx._h, Records.of(records).bytes, paths) of records
 	/** Lines, or what the fields of em_format say.  Functions get and lists have buffers, without newlines.  Nodes of
-	 *  lines are map, which makes records, filter, inspect, sort, slice and concat. */
+	 *  lines are map, which makes records, filter, inspect, sort, unique, reduce, merge, set, join, tee, slice and
+	 *  concat. */
 	static lines(paths: Paths, opts?: In): Stream;                 // = em_stream_lines(ctx._h, paths, format) of 'lines'
 	/** How many were not lent yet; null: nobody knows. */
 	readonly count: Count | null;                                  // = count
@@ -123,7 +124,8 @@ export class Stream extends Batches { // em_stream
 	sortReduce(fn: Sum, opts?: SortOptions): Stream;               // = emb_stream_sort_reduce(this._h, order, opts, fn)
 	/** What stays; fn has 0 for it, or the number of a sink, from 1. */
 	split(fn: Sent, ...sinks: Sink[]): Stream;                     // = emb_stream_split(this._h, sinks, fn)
-	/** Of neighbours that are equal the first; counted: followed by how many they were, as a u64. */
+	/** Of neighbours that are equal the first; counted: followed by how many they were, as a u64; of lines that is in
+	 *  front, in digits, with a tab. */
 	unique(key?: Key, opts?: { counted?: boolean | RecordSpec }): Stream;
 	                          // = unique(key, opts?.counted ? c.EM_UNIQUE_COUNT : 0) of counted(this, opts?.counted)
 	concat(...others: Stream[]): Stream;                           // = em_stream_concat(others)
@@ -134,9 +136,11 @@ export class Stream extends Batches { // em_stream
 	/** Of two that are sorted. */
 	set(operation: 'union' | 'intersection' | 'difference' | 'symmetric', other: Stream, key?: Key): Stream;
 	                                                               // = set(other, key, constant('EM_SET', operation))
-	/** Of two that are sorted by fields.  fn gets null where there is none; without it records stand side by side. */
-	join(other: Stream, left: Field, right?: Field, opts?: { kind?: 'inner' | 'left' | 'full' | 'semi' | 'anti';
-		fn?: (left: Item | null, right: Item | null) => Item; records?: RecordSpec; memory_bytes?: number }): Stream;
+	/** Of two that are sorted by keys.  fn gets null where there is none; without it records stand side by side, and
+	 *  a line has the fields of the keys, and then the others, with a separator: a byte, or as those of `left'. */
+	join(other: Stream, left?: Key, right?: Key, opts?: { kind?: 'inner' | 'left' | 'full' | 'semi' | 'anti';
+		fn?: (left: Item | null, right: Item | null) => Item; records?: RecordSpec; separator?: string;
+		memory_bytes?: number }): Stream;
 	slice(skip?: number | bigint, take?: number | bigint): Stream; // = slice(skip ?? 0, take ?? ALL)
 	take(n: number | bigint): Stream;                              // = slice(0, n)
 	skip(n: number | bigint): Stream;                              // = slice(n, ALL)

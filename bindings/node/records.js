@@ -173,6 +173,16 @@ class Lines extends Shape {
 
 	pack(line) { return typeof line === 'string' ? Buffer.from(line) : bytesOf(line); }
 
+	unpack(line) { return Buffer.from(line.buffer, line.byteOffset, line.byteLength); }
+
+	/** The first one is the sum. */
+	adding(fn) {
+		return (...some) => {
+			const [sum, ...more] = this.wrap(...some);
+			return this.pack(fn(sum, more));
+		};
+	}
+
 	/** How many, where they end, and they. */
 	many(lines) {
 		const list = Array.from(lines, this.pack);

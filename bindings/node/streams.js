@@ -2,7 +2,7 @@
 'use strict';
 // Streams: records that are made when they are asked for, batch by batch, with nothing in between on a disk.
 const { c, ALL, Base, constant, defaultContext, made, options, register } = require('./base');
-const { LINES, Records, orderOf } = require('./records');
+const { LINES, Records, keyed, orderOf } = require('./records');
 
 /** What has records batch by batch. */
 class Batches extends Base {
@@ -68,13 +68,13 @@ class Stream extends Batches {
 
 	flatMap(fn, records) { return this._maps(c.EMB_FLAT_MAP, fn, records); }
 
-	join(other, left, right = left, { kind = 'inner', fn, records, memory_bytes = 0 } = {}) {
-		const one = kind === 'semi' || kind === 'anti';
+	join(other, left, right = left, { kind = 'inner', fn, records, separator, memory_bytes = 0 } = {}) {
+		const one = kind === 'semi' || kind === 'anti' || this.records === LINES;
 		const to = Records.of(records ?? (one ? this.records : beside(this, other)));
 		const item = (of, record) => record && of.records.unpack(record);
 		const ask = fn ? register((a, b) => to.pack(fn(item(this, a), item(other, b)))) : 0;
-		return made(Stream, c.emb_stream_join(this._h, other._h, constant('EM_JOIN', kind), this.records.order(left),
-			other.records.order(right), to.bytes, memory_bytes, ask), this._ctx, to);
+		return made(Stream, c.emb_stream_join(this._h, other._h, constant('EM_JOIN', kind), keyed(this, left),
+			keyed(other, right), to.bytes, separator ?? '', memory_bytes, ask), this._ctx, to);
 	}
 
 	to(sink, { format } = {}) {
@@ -105,8 +105,8 @@ class Runs extends Base {
 /** Bytes of records side by side. */
 const beside = (...streams) => streams.reduce((sum, one) => sum + one.records.bytes, 0);
 
-/** What unique() has: with how many they were, a u64. */
-const counted = ({ records }, how) => how === true ? records.bytes + 8 : how || records;
+/** What unique() has: with how many they were, a u64; of lines with that in front. */
+const counted = ({ records }, how) => how !== true ? how || records : records === LINES ? LINES : records.bytes + 8;
 
 const runsFlags = ({ sorted, more } = {}) => (sorted ? c.EM_RUNS_SORTED : 0) | (more ? c.EM_RUNS_MORE : 0);
 

@@ -191,6 +191,19 @@ static int emb_join(void *user, const void *left, const void *right, void *to)
 	return failed;
 }
 
+/** A line that a function gave: 0, or -1 with an exception. */
+static int emb_put_line(em_line *line, PyObject *r)
+{
+	Py_buffer view;
+	int failed;
+
+	if (emb_buffer(r, &view, 0, 0))
+		return -1;
+	failed = em_line_put(line, view.buf, (size_t)view.len) != EM_OK;
+	PyBuffer_Release(&view);
+	return failed ? -1 : 0;
+}
+
 /** The same of records of any length, and what it makes is one. */
 static int emb_lines_join(void *user, const void *left, size_t left_bytes, const void *right, size_t right_bytes,
 			  em_line *line)
@@ -200,13 +213,26 @@ static int emb_lines_join(void *user, const void *left, size_t left_bytes, const
 	PyObject *r = nested.raised[0] ? NULL
 		: PyObject_CallFunction(f->callable, "y#y#", (const char *)left, (Py_ssize_t)left_bytes,
 					(const char *)right, (Py_ssize_t)right_bytes);
-	Py_buffer view;
-	int failed = !r || emb_buffer(r, &view, 0, 0);
+	int failed = !r || emb_put_line(line, r);
 
-	if (!failed) {
-		failed = em_line_put(line, view.buf, (size_t)view.len) != EM_OK;
-		PyBuffer_Release(&view);
-	}
+	Py_XDECREF(r);
+	failed |= emb_nested_failed(&nested);
+	emb_unnest(&nested);
+	return failed;
+}
+
+/** The first of some lines is a sum, and the function gives another one for all. */
+static int emb_lines_reduce(void *user, const em_batch *lines, em_line *sum)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	struct emb_nested nested = emb_nest();
+	PyObject *all = nested.raised[0] ? NULL : emb_lines(lines);
+	PyObject *more = all ? PyList_GetSlice(all, 1, PyList_Size(all)) : NULL;
+	PyObject *r = more ? PyObject_CallFunctionObjArgs(f->callable, PyList_GetItem(all, 0), more, NULL) : NULL;
+	int failed = !r || emb_put_line(sum, r);
+
+	Py_XDECREF(all);
+	Py_XDECREF(more);
 	Py_XDECREF(r);
 	failed |= emb_nested_failed(&nested);
 	emb_unnest(&nested);

@@ -40,6 +40,7 @@ EM_KEPT(em_reduce_fn, emb_reduce)
 EM_KEPT(em_progress_fn, emb_progress_of)
 EM_KEPT(em_lines_filter_fn, emb_lines_filter)
 EM_KEPT(em_lines_inspect_fn, emb_lines_inspect)
+EM_KEPT(em_lines_reduce_fn, emb_lines_reduce)
 %typemap(in) (void *EM_USER, void (*EM_FREE)(void *user)) {
 	$1 = NULL;
 	$2 = emb_fn_free;

@@ -520,7 +520,7 @@ static emb_value emb_batch_out(emb_env *env, const em_batch *b)
 {
 	const char *records = (const char *)b->records;
 
-	return b->ends ? emb_lines_out(env, records, b->ends, b->n) : emb_from_bytes(env, records, b->bytes);
+	return b->ends ? emb_lines_out(env, records, b->ends, 0, b->n) : emb_from_bytes(env, records, b->bytes);
 }
 
 /** (format of records, name or nil, function): what an order is made of. */

@@ -196,14 +196,14 @@ static emb_value emb_shown(emb_env *env, const struct emb_shape *shape, const vo
 		: emb_many_out(env, shape, (const char *)from, n, bytes);
 }
 
-/** Records of any length: a list of bytes. */
-static emb_value emb_lines_out(emb_env *env, const char *records, const uint64_t *ends, uint64_t n)
+/** Records of any length, of which the first ones are left out: a list of bytes. */
+static emb_value emb_lines_out(emb_env *env, const char *records, const uint64_t *ends, uint64_t skip, uint64_t n)
 {
-	emb_value list = emb_list_new(env, n);
-	uint64_t i, at = 0;
+	emb_value list = emb_list_new(env, n - skip);
+	uint64_t i, at = skip ? ends[skip - 1] : 0;
 
-	for (i = 0; i < n; i++) {
-		emb_list_put(env, list, i, emb_from_bytes(env, records + at, (size_t)(ends[i] - at)));
+	for (i = skip; i < n; i++) {
+		emb_list_put(env, list, i - skip, emb_from_bytes(env, records + at, (size_t)(ends[i] - at)));
 		at = ends[i];
 	}
 	return list;
@@ -243,26 +243,44 @@ static int emb_truths(emb_env *env, struct emb_fn *f, emb_value r, uint64_t n)
 	return to ? 0 : emb_wrong(env, "out of memory");
 }
 
+/** The answer of a function as bytes. */
+static int emb_answer_bytes(emb_env *env, struct emb_fn *f, emb_value r, const char *wanted)
+{
+	size_t size = 0;
+	const char *bytes = emb_is_bytes(env, r) ? emb_bytes_of(env, r, &size) : NULL;
+	char *to = bytes ? emb_answer(f, size) : NULL;
+
+	if (!to)
+		return emb_wrong(env, "a function of a stream is to give %s", wanted);
+	memcpy(to, bytes, size);
+	return 0;
+}
+
 static int emb_ask_body(emb_env *env, struct emb_job *j)
 {
 	struct emb_fn *f = j->f;
+	const int pair = j->change == EMB_PAIR || j->change == EMB_LINE_PAIR;
 	const int one = j->change == EMB_SUM || j->change == EMB_PAIR;
 	const struct emb_shape *other = f->other ? f->other : f->shape;
-	const char *bytes;
-	const int lines = f->record_bytes == 0 && j->b;
+	const uint64_t *ends = f->record_bytes ? NULL : (const uint64_t *)j->b;
 	emb_value argv[2], r;
-	size_t size = 0;
 	int64_t count;
 	char *to;
 
-	if (lines) {
-		argv[0] = emb_lines_out(env, (const char *)j->a, (const uint64_t *)j->b, j->n);
+	if (ends && j->change == EMB_LINE_SUM) {
+		argv[0] = emb_from_bytes(env, j->a, (size_t)ends[0]);
+		argv[1] = emb_lines_out(env, (const char *)j->a, ends, 1, j->n);
+	} else if (ends) {
+		argv[0] = emb_lines_out(env, (const char *)j->a, ends, 0, j->n);
 	} else {
 		argv[0] = emb_shown(env, f->shape, j->a, j->n, f->record_bytes, one);
 		argv[1] = emb_shown(env, other, j->b, j->total, j->number, j->change == EMB_PAIR);
 	}
-	if (emb_call_fn(env, f, lines ? 1 : j->change == EMB_PAIR || j->b ? 2 : j->a ? 1 : 0, argv, &r))
+	if (emb_call_fn(env, f, ends && j->change != EMB_LINE_SUM ? 1 : pair || j->b ? 2 : j->a ? 1 : 0, argv, &r))
 		return -1;
+	/* What is nothing may be an empty line. */
+	if ((j->change == EMB_LINE_SUM || j->change == EMB_LINE_PAIR) && emb_is_bytes(env, r))
+		return emb_answer_bytes(env, f, r, "a line");
 	if (j->change == EMB_NOTHING || emb_is_nil(env, r))
 		return 0;
 	count = one && f->to ? -1 : emb_list_size(env, r);
@@ -279,12 +297,7 @@ static int emb_ask_body(emb_env *env, struct emb_job *j)
 		memset(to, 0, (size_t)f->out_bytes);
 		return emb_item_in(env, f->to, 0, r, to);
 	}
-	bytes = emb_is_bytes(env, r) ? emb_bytes_of(env, r, &size) : NULL;
-	to = bytes ? emb_answer(f, size) : NULL;
-	if (!to)
-		return emb_wrong(env, "a function of a stream is to give records: bytes, or a list of items");
-	memcpy(to, bytes, size);
-	return 0;
+	return emb_answer_bytes(env, f, r, "records: bytes, or a list of items");
 }
 
 /** stream.h: up to two arrays of records; or records of any length, and where they end. */
@@ -295,7 +308,7 @@ static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, si
 	j.f = f;
 	j.a = a;
 	j.b = b;
-	j.number = f->form == EMB_PAIR ? f->other_bytes : f->record_bytes;
+	j.number = f->form == EMB_PAIR || f->form == EMB_LINE_PAIR ? f->other_bytes : f->record_bytes;
 	if (f->record_bytes == 0)
 		j.n = nb / sizeof(uint64_t);
 	else

@@ -523,7 +523,9 @@ static emb_handle *emb_take(emb_env *env, emb_value v, const struct emb_kind *ki
 	emb_now.in[emb_now.n++].object = h->object;
 	if (kind == &emb_kind_em_order) {
 		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
-		emb_set_shape(h->shape);
+		/* A node has that of its input. */
+		if (emb_now.ninputs == 0)
+			emb_set_shape(h->shape);
 		emb_call.lines = h->lines;
 	}
 	if (!emb_call.kind) {

@@ -4,8 +4,8 @@
 # closed.  What a command fails with comes out of the call that pulled.
 #
 # A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams of
-# lines have strings of any length; nodes of them are filter, inspect, sort, concat, slice, and map, which makes items of
-# a format.
+# lines have strings of any length; nodes of them are filter, inspect, sort, unique, reduce, merge, set, join, tee,
+# concat, slice, and map, which makes items of a format.
 oo::define ::extmem::Object method prefix {} { return $prefix }
 
 # What streams and sinks have in common.
@@ -28,10 +28,12 @@ oo::class create ::extmem::Stream {
 	method Several {name format_ others args} {
 		my Made [::extmem::core::$name [list $handle {*}[lmap one $others {$one handle}]] {*}$args] $format_
 	}
-	# The same with the handle of an order by a key, for %.
-	method By {key method args} {
-		set order [::extmem::MakeOrder $format $key $ctx]
-		try { my $method {*}[lmap one $args {expr {$one eq "%" ? [$order handle] : $one}}] } finally { $order destroy }
+	# The same with the handle of an order by a key, for the first %; and by one of another format.
+	method By {key method args} { my ByOf $format $key $method {*}$args }
+	method ByOf {format_ key method args} {
+		set order [::extmem::MakeOrder $format_ $key $ctx]
+		set at [lsearch -exact $args %]
+		try { my $method {*}[lreplace $args $at $at [$order handle]] } finally { $order destroy }
 	}
 	# A command gets a list of items and gives one: as many, of this format or another; any number; a truth for each;
 	# nothing.
@@ -50,7 +52,8 @@ oo::class create ::extmem::Stream {
 		set opts [lindex [::extmem::Split [list -ctx none {*}$args]] 1]
 		my By $key Node emb_stream_sort_reduce {} % $opts [list $command {}]
 	}
-	# Of equal neighbours the first; counted: a format with a Q at its end, how many they were.
+	# Of equal neighbours the first; counted: a format with a Q at its end, how many they were.  lines: these begin with
+	# that, and a tab.
 	method unique {{key {}} {counted {}}} {
 		my By $key Node em_stream_unique $counted % [expr {$counted eq "" ? 0 : $::extmem::core::EM_UNIQUE_COUNT}]
 	}
@@ -62,14 +65,13 @@ oo::class create ::extmem::Stream {
 	method set {operation other {key {}}} {
 		my By $key Node em_stream_set {} [$other handle] % [::extmem::constant EM_SET_[string toupper $operation]]
 	}
-	# left, right: fields by which they are sorted; the command gets two items, one of which may be empty.
-	method join {other kind left right format_ {command {}}} {
-		foreach {of key} [list $format left [$other format] right] {
-			set order [::extmem::MakeOrder $of [set $key] $ctx]
-			set $key [::extmem::With $order em_order_name [$order handle]]
-		}
-		my Node emb_stream_join $format_ [$other handle] [::extmem::constant EM_JOIN_[string toupper $kind]] $left \
-			$right 0 0 [expr {$command eq "" ? "" : [list $command $format_]}]
+	# kind: inner, left, full, semi, anti; left, right: keys by which they are sorted; the command gets two items, one of
+	# which may be empty.  Of lines the format is empty; a command gives a line, and without it this has the fields of the
+	# keys, and then the others, with a separator: a byte, or as those of `left'.
+	method join {other kind left right {format_ {}} {command {}} {separator {}}} {
+		my By $left ByOf [$other format] $right Node emb_stream_join $format_ [$other handle] \
+			[::extmem::constant EM_JOIN_[string toupper $kind]] % % 0 $separator 0 \
+			[expr {$command eq "" ? "" : [list $command $format_]}]
 	}
 	# It, of whose graph a command of phase, done, total is told how far that got, as graph_info says; what is true
 	# stops it.

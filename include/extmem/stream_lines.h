@@ -12,9 +12,10 @@
  * (extmem/batch.h), cursors are asked by em_cursor_next_sized(), and records have no delimiter or prefix.  Functions of
  * the caller's get batches of at most 512 records, which have one or more and are theirs until they return.
  *
- * Nodes that take such streams are those of this file, em_stream_sort(), em_stream_set(), em_stream_tee(),
- * em_stream_concat() and em_stream_slice(); em_stream_lines_map() leads to records of one size, and so to all others,
- * which return EM_ERR_NOTSUP.  Equal lines are left once by EM_SORT_UNIQUE.
+ * Nodes that take such streams are those of this file, em_stream_sort(), em_stream_merge(), em_stream_unique(),
+ * em_stream_set(), em_stream_tee(), em_stream_concat() and em_stream_slice(); em_stream_lines_map() leads to records of
+ * one size, and so to all others, which return EM_ERR_NOTSUP.  Equal lines are left once by EM_SORT_UNIQUE while they
+ * are sorted, and by em_stream_unique() when they are.
  */
 #ifndef EXTMEM_STREAM_LINES_H
 #define EXTMEM_STREAM_LINES_H
@@ -76,6 +77,22 @@ typedef struct em_line em_line;
  * whatever its function returns then.
  */
 EM_API EM_NODISCARD em_status em_line_put(em_line *line, const void *bytes, size_t n);
+
+/** Make one record of two or more that are equal, out of what is put behind its end, which is nothing yet.  The first
+ *  one is the sum so far: the first record of a group, or what the function has made before. */
+typedef int (*em_lines_reduce_fn)(void *user, const em_batch *lines, em_line *sum);
+
+/**
+ * One record for each group of equal neighbours, as em_stream_reduce() has it of one size: the first one, or what a
+ * function makes of it and the others, some of them at a time.  Records are compared with the first one of their group,
+ * as it was, by a text order (extmem/text.h).
+ *
+ * Returns also EM_ERR_INVAL (records of `in' have one size; the order is of another context or for records of one
+ * size).  Memory: 96 KiB, or five times the longest record or sum.
+ */
+EM_API EM_NODISCARD em_status em_stream_lines_reduce(em_stream **out, em_stream *in, const em_order *order,
+						     em_lines_reduce_fn fn, void *user, void (*user_free)(void *user),
+						     em_errinfo *err);
 
 /** Make a record of a pair, out of what is put behind its end, which is nothing yet.  left or right is NULL where there
  *  is none. */

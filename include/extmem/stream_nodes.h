@@ -13,8 +13,8 @@
  *
  * Making a node returns, beside what is said there, EM_ERR_INVAL (a pointer is NULL, an input is of another context
  * than the others or comes twice), EM_ERR_STATE (it is the input of another node), and EM_ERR_BUSY (it is at work).
- * Orders are of the context of the inputs and for their records (EM_ERR_INVAL); those of records of any length are
- * EM_ERR_NOTSUP, but for em_stream_set().
+ * Orders are of the context of the inputs and for their records (EM_ERR_INVAL).  Records of any length, and a text
+ * order of them (extmem/text.h), are EM_ERR_NOTSUP, but for nodes that say that they take them.
  *
  * Inputs may come from one tee (em_stream_tee()).  Where one path reads to the end before it lends, by a sort or
  * em_stream_reverse(), or where inputs are read one after the other, as by em_stream_concat(), the tee would have to
@@ -122,16 +122,17 @@ EM_API EM_NODISCARD em_status em_stream_ahead(em_stream **out, em_stream *in, ui
  * Several streams, and parts of one.
  */
 
-/** The records of n streams, n > 0, one stream after the other.  A stream is not pulled before its turn.
- *  EM_ERR_INVAL: records of two sizes.  None is copied. */
+/** The records of n streams, n > 0, one stream after the other; also of any length.  A stream is not pulled before its
+ *  turn.  EM_ERR_INVAL: records of two sizes.  None is copied. */
 EM_API EM_NODISCARD em_status em_stream_concat(em_stream **out, em_stream *const *inputs, uint32_t n, em_errinfo *err);
 
 /** The i-th records of n streams, n > 0, one behind the other as one record, without gaps; up to the end of the
- *  shortest stream, of which others are read some records further. */
+ *  shortest stream, of which others are read some records further.  Not of any length: nothing would tell where one
+ *  ends and the next one begins. */
 EM_API EM_NODISCARD em_status em_stream_zip(em_stream **out, em_stream *const *inputs, uint32_t n, em_errinfo *err);
 
-/** All records of a stream but for the first `skip', and of these the first `take'; EM_STREAM_UNKNOWN: all.  Those that
- *  are skipped are read; those behind the last are not.  None is copied. */
+/** All records of a stream, also of any length, but for the first `skip', and of these the first `take';
+ *  EM_STREAM_UNKNOWN: all.  Those that are skipped are read; those behind the last are not.  None is copied. */
 EM_API EM_NODISCARD em_status em_stream_slice(em_stream **out, em_stream *in, uint64_t skip, uint64_t take,
 					      em_errinfo *err);
 
@@ -192,20 +193,24 @@ EM_API EM_NODISCARD em_status em_stream_tee(em_stream **out, uint32_t n, em_stre
  * Sorted streams.
  */
 
-/** The records of n sorted streams, n > 0, sorted; equal ones in the order of the inputs.  Memory: 64 KiB or more, by
- *  the order and n. */
+/** The records of n sorted streams, n > 0, sorted; equal ones in the order of the inputs; also of any length.  Memory:
+ *  64 KiB or more, by the order and n; of records of any length for each input 20 KiB, or its longest record with its
+ *  key. */
 EM_API EM_NODISCARD em_status em_stream_merge(em_stream **out, em_stream *const *inputs, uint32_t n,
 					      const em_order *order, em_errinfo *err);
 
-/** The first record of each group of equal neighbours; flags: EM_UNIQUE_COUNT (extmem/unique.h): followed by how many
- *  they were, a uint64_t in the byte order of the machine, without a gap; so records have 8 bytes more. */
+/** The first record of each group of equal neighbours; also of any length.  flags: EM_UNIQUE_COUNT (extmem/unique.h):
+ *  followed by how many they were, a uint64_t in the byte order of the machine, without a gap; so records have 8 bytes
+ *  more.  One of any length is preceded by its count in decimal digits and one tab, as em_unique_files() writes lines:
+ *  "3<TAB>line"; memory for these is 48 KiB, or three times the longest record with its key. */
 EM_API EM_NODISCARD em_status em_stream_unique(em_stream **out, em_stream *in, const em_order *order, uint32_t flags,
 					       em_errinfo *err);
 
 /** Add n records, n > 0, which are equal to `sum', to it. */
 typedef int (*em_reduce_fn)(void *user, void *sum, const void *records, size_t n);
 
-/** One record for each group of equal neighbours: a copy of the first one, to which a function adds the others. */
+/** One record for each group of equal neighbours: a copy of the first one, to which a function adds the others.  Of
+ *  records of any length: em_stream_lines_reduce() (extmem/stream_lines.h). */
 EM_API EM_NODISCARD em_status em_stream_reduce(em_stream **out, em_stream *in, const em_order *order, em_reduce_fn fn,
 					       void *user, void (*user_free)(void *user), em_errinfo *err);
 
@@ -219,8 +224,7 @@ enum {
 	EM_SET_SYMMETRIC = 3     /**< |m - n| times, the last of either. */
 };
 
-/** A set operation on two sorted streams; also of records of any length, with a text order (extmem/text.h).
- *  EM_ERR_INVAL: there is no such operation. */
+/** A set operation on two sorted streams; also of records of any length.  EM_ERR_INVAL: there is no such operation. */
 EM_API EM_NODISCARD em_status em_stream_set(em_stream **out, em_stream *a, em_stream *b, const em_order *order,
 					    uint32_t operation, em_errinfo *err);
 

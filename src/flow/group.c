@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * group.c -- nodes that make one record of each group of equal neighbours.
+ * group.c -- nodes that make one record of each group of equal neighbours.  Those of records of any length are in
+ * lines_group.c, and what neither counts nor adds in distinct.c.
  *
  * The group that is being read has a copy of its first record, to which a function may add the others.  It is lent when
  * a record comes that is not equal to the first one as it was, whose key is kept.
@@ -13,6 +14,7 @@
 #include "base/memory.h"
 #include "flow/distinct.h"
 #include "flow/flow_order.h"
+#include "flow/lines.h"
 
 typedef struct group {
 	em_stream s;
@@ -142,6 +144,15 @@ static em_stream *make(em_stream *in, const em_order *order, int counted, em_err
 	return NULL;
 }
 
+static em_stream *make_unique(em_stream *in, const em_order *order, int counted, em_errinfo *err)
+{
+	if (emi_stream_check_any_order(in, order, err) != EM_OK)
+		return NULL;
+	if (in->varied)
+		return emi_lines_unique(in, order, counted, err);
+	return counted ? make(in, order, 1, err) : emi_stream_distinct(in, order, err);
+}
+
 em_status em_stream_unique(em_stream **out, em_stream *in, const em_order *order, uint32_t flags, em_errinfo *theirs)
 {
 	em_errinfo err;
@@ -151,7 +162,7 @@ em_status em_stream_unique(em_stream **out, em_stream *in, const em_order *order
 	if (st == EM_OK && (flags & ~EM_UNIQUE_COUNT) != 0)
 		st = emi_fail(&err, EM_ERR_INVAL, "flags 0x%" PRIx32 " are not known here", flags);
 	if (st == EM_OK)
-		s = flags != 0 ? make(in, order, 1, &err) : emi_stream_distinct(in, order, &err);
+		s = make_unique(in, order, flags != 0, &err);
 	return emi_stream_end(s, out, st, theirs, &err);
 }
 

@@ -137,26 +137,68 @@ em_status emi_lines_made_show(em_stream *s, emi_lines_made *m)
 	return EM_OK;
 }
 
+void emi_line_begin(em_line *line, em_ctx *ctx, emi_lines_made *made)
+{
+	line->ctx = ctx;
+	line->made = made;
+	emi_errinfo_clear(&line->err);
+}
+
+em_status emi_line_put(em_line *line, const void *bytes, size_t n)
+{
+	if (line->err.status != EM_OK)
+		return line->err.status;
+	return emi_lines_made_put(line->made, line->ctx, bytes, n, &line->err);
+}
+
+em_status em_line_put(em_line *line, const void *bytes, size_t n)
+{
+	return line == NULL || (bytes == NULL && n != 0) ? EM_ERR_INVAL : emi_line_put(line, bytes, n);
+}
+
+em_status emi_line_end(em_line *line, int returned, const char *does, em_errinfo *err)
+{
+	if (line->err.status != EM_OK) {
+		*err = line->err;
+		return err->status;
+	}
+	if (returned != 0)
+		return emi_stream_user_failed(does, returned, err);
+	emi_lines_made_end(line->made);
+	return EM_OK;
+}
+
 /* Bytes behind a frame that may be read. */
 #define FRAME_SPARE sizeof(uint64_t)
 
-em_status emi_line_frame_look(emi_line_frame *f, const emi_vary *vary, const em_stream *in, em_errinfo *err)
+em_status emi_line_frame_make(emi_text_room *r, size_t at, const emi_vary *vary, const em_stream *in, size_t *made,
+			      em_errinfo *err)
 {
 	const emi_one_record p = emi_one_in_hand(in);
 	const unsigned char *record = (const unsigned char *)p.at;
-	unsigned char *at = (unsigned char *)f->room.at;
-	em_status st = EM_OK;
+	const size_t end = r->at != NULL ? r->bytes - FRAME_SPARE : 0;
+	em_status st;
 	size_t need = 0;
 
-	if (f->known)
+	*made = 0;
+	if (at <= end)
+		*made = emi_frame_make(vary, record, p.bytes, r->at != NULL ? (unsigned char *)r->at + at : NULL,
+				       end - at, &need);
+	if (*made != 0 || at != 0)
 		return EM_OK;
-	if (at == NULL || emi_frame_make(vary, record, p.bytes, at, f->room.bytes - FRAME_SPARE, &need) == 0) {
-		if (at == NULL)
-			(void)emi_frame_make(vary, record, p.bytes, NULL, 0, &need);
-		st = emi_text_room_need(&f->room, in->object.ctx, need + FRAME_SPARE, 0, err);
-		if (st == EM_OK)
-			(void)emi_frame_make(vary, record, p.bytes, (unsigned char *)f->room.at, need, NULL);
-	}
+	st = emi_text_room_need(r, in->object.ctx, need + FRAME_SPARE, 0, err);
+	if (st == EM_OK)
+		*made = emi_frame_make(vary, record, p.bytes, (unsigned char *)r->at, need, NULL);
+	return st;
+}
+
+em_status emi_line_frame_look(emi_line_frame *f, const emi_vary *vary, const em_stream *in, em_errinfo *err)
+{
+	em_status st = EM_OK;
+	size_t made;
+
+	if (!f->known)
+		st = emi_line_frame_make(&f->room, 0, vary, in, &made, err);
 	f->known = st == EM_OK;
 	return st;
 }

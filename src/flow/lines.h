@@ -11,6 +11,8 @@
 #ifndef EMI_FLOW_LINES_H
 #define EMI_FLOW_LINES_H
 
+#include <extmem/stream_lines.h>
+
 #include "flow/stream.h"
 #include "key/vary.h"
 
@@ -83,6 +85,19 @@ void emi_lines_made_end(emi_lines_made *m);
 /* They become the window, and the next ones are made in their place.  EM_OK; EM_END: there are none. */
 em_status emi_lines_made_show(em_stream *s, emi_lines_made *m);
 
+/* One that a function of the caller's is making (extmem/stream_lines.h). */
+struct em_line {
+	em_ctx *ctx;
+	emi_lines_made *made;
+	em_errinfo err;         /* what putting failed with */
+};
+
+void emi_line_begin(em_line *line, em_ctx *ctx, emi_lines_made *made);
+/* Bytes more, unless that has failed before. */
+em_status emi_line_put(em_line *line, const void *bytes, size_t n);
+/* The function has returned that: its record ends, or there is a reason why it does not.  does: what functions do. */
+em_status emi_line_end(em_line *line, int returned, const char *does, em_errinfo *err);
+
 /* The next record of an input of records of any length as its order compares it: a frame (key/vary.h). */
 typedef struct emi_line_frame {
 	emi_text_room room;
@@ -91,6 +106,17 @@ typedef struct emi_line_frame {
 
 /* Make it of the record in hand, if it is not known. */
 em_status emi_line_frame_look(emi_line_frame *f, const emi_vary *vary, const em_stream *in, em_errinfo *err);
+
+/* The same behind others, from `at' on: *made is how many bytes it has; 0: there is no room.  For the first one, with
+ * at = 0, there is. */
+em_status emi_line_frame_make(emi_text_room *r, size_t at, const emi_vary *vary, const em_stream *in, size_t *made,
+			      em_errinfo *err);
+
+/* What em_stream_merge() and em_stream_unique() are of records of any length, to be ended by emi_stream_end().  Inputs
+ * and the order were checked, each by each.  NULL, with err filled. */
+em_stream *emi_lines_merge(em_stream *const *inputs, uint32_t n, const em_order *order, uint64_t count,
+			   em_errinfo *err);
+em_stream *emi_lines_unique(em_stream *in, const em_order *order, int counted, em_errinfo *err);
 
 /* The window of s, which was set, is part of that of `in'. */
 static inline void emi_stream_same_text(em_stream *s, const em_stream *in)

@@ -7,9 +7,6 @@
  * either order compares both.
  */
 #include <inttypes.h>
-#include <string.h>
-
-#include <extmem/stream_lines.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -24,28 +21,9 @@ typedef struct emi_lines_join {
 	em_order *right;        /* that of right keys */
 	emi_text_room group_key;
 	unsigned char separator;
+	int fields;             /* the record that is being made has some */
 	emi_lines_made made;
 } lines_join;
-
-/* The record that is being made. */
-struct em_line {
-	em_ctx *ctx;
-	emi_lines_made *made;
-	int fields;             /* it has fields already */
-	em_errinfo err;         /* what putting failed with */
-};
-
-static em_status put(em_line *line, const void *bytes, size_t n)
-{
-	if (line->err.status != EM_OK)
-		return line->err.status;
-	return emi_lines_made_put(line->made, line->ctx, bytes, n, &line->err);
-}
-
-em_status em_line_put(em_line *line, const void *bytes, size_t n)
-{
-	return line == NULL || (bytes == NULL && n != 0) ? EM_ERR_INVAL : put(line, bytes, n);
-}
 
 static const emi_text *text_of(const em_order *order)
 {
@@ -83,16 +61,17 @@ static int is_of_key(const emi_text *t, uint32_t n, uint64_t field)
 	return 0;
 }
 
-static em_status put_field(const lines_join *l, em_line *line, const char *bytes, size_t n)
+/* Failures stay, and are looked at when the record ends. */
+static void put_field(lines_join *l, em_line *line, const char *bytes, size_t n)
 {
-	if (line->fields)
-		(void)put(line, &l->separator, 1);
-	line->fields = 1;
-	return put(line, bytes, n);
+	if (l->fields)
+		(void)emi_line_put(line, &l->separator, 1);
+	l->fields = 1;
+	(void)emi_line_put(line, bytes, n);
 }
 
 /* The fields of a key that are of none before. */
-static void put_key(const lines_join *l, const emi_text *t, uint32_t i, emi_one_record p, em_line *line)
+static void put_key(lines_join *l, const emi_text *t, uint32_t i, emi_one_record p, em_line *line)
 {
 	const uint64_t first = t->key[i].first_field, last = t->key[i].last_field;
 	size_t at = 0, begin, end;
@@ -101,23 +80,23 @@ static void put_key(const lines_join *l, const emi_text *t, uint32_t i, emi_one_
 	for (; (last == 0 || field <= last) &&
 	       emi_text_next_field(t, (const unsigned char *)p.at, p.bytes, &at, &begin, &end); field++)
 		if (field >= first && !is_of_key(t, i, field))
-			(void)put_field(l, line, p.at + begin, end - begin);
+			put_field(l, line, p.at + begin, end - begin);
 	if (field <= first && (last == 0 || first <= last) && !is_of_key(t, i, first))
-		(void)put_field(l, line, NULL, 0);
+		put_field(l, line, NULL, 0);
 }
 
-static void put_keys(const lines_join *l, const emi_text *t, emi_one_record p, em_line *line)
+static void put_keys(lines_join *l, const emi_text *t, emi_one_record p, em_line *line)
 {
 	uint32_t i;
 
 	if (t->n == 0)
-		(void)put_field(l, line, p.at, p.bytes);
+		put_field(l, line, p.at, p.bytes);
 	for (i = 0; i < t->n; i++)
 		put_key(l, t, i, p, line);
 }
 
 /* All other fields. */
-static void put_rest(const lines_join *l, const emi_text *t, emi_one_record p, em_line *line)
+static void put_rest(lines_join *l, const emi_text *t, emi_one_record p, em_line *line)
 {
 	size_t at = 0, begin, end;
 	uint64_t field = 1;
@@ -126,7 +105,7 @@ static void put_rest(const lines_join *l, const emi_text *t, emi_one_record p, e
 		return;
 	for (; emi_text_next_field(t, (const unsigned char *)p.at, p.bytes, &at, &begin, &end); field++)
 		if (!is_of_key(t, t->n, field))
-			(void)put_field(l, line, p.at + begin, end - begin);
+			put_field(l, line, p.at + begin, end - begin);
 }
 
 static em_status make(emi_join *j, emi_one_record left, emi_one_record right, em_errinfo *err)
@@ -135,13 +114,12 @@ static em_status make(emi_join *j, emi_one_record left, emi_one_record right, em
 	em_line line;
 	int failed = 0;
 
-	memset(&line, 0, sizeof line);
-	line.ctx = j->s.object.ctx;
-	line.made = &l->made;
+	l->fields = 0;
+	emi_line_begin(&line, j->s.object.ctx, &l->made);
 	if (l->fn != NULL) {
 		failed = l->fn(j->user, left.at, left.bytes, right.at, right.bytes, &line);
 	} else if (j->kind == EM_JOIN_SEMI || j->kind == EM_JOIN_ANTI) {
-		(void)put(&line, left.at, left.bytes);
+		(void)emi_line_put(&line, left.at, left.bytes);
 	} else {
 		const int is_left = left.at != NULL;
 
@@ -149,14 +127,7 @@ static em_status make(emi_join *j, emi_one_record left, emi_one_record right, em
 		put_rest(l, text_of(j->left.order), left, &line);
 		put_rest(l, text_of(j->right.order), right, &line);
 	}
-	if (line.err.status != EM_OK) {
-		*err = line.err;
-		return err->status;
-	}
-	if (failed != 0)
-		return emi_stream_user_failed("joins records", failed, err);
-	emi_lines_made_end(&l->made);
-	return EM_OK;
+	return emi_line_end(&line, failed, "joins records", err);
 }
 
 static int full(const emi_join *j)

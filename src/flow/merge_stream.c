@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* merge_stream.c -- the merge over sorted sources (sort/kway.h) as a node: streams are such sources. */
+/*
+ * merge_stream.c -- the merge over sorted sources (sort/kway.h) as a node: streams are such sources.  Those of records
+ * of any length are merged in lines_merge.c.
+ */
 #include <inttypes.h>
 
 #include "base/error.h"
 #include "flow/flow_order.h"
+#include "flow/lines.h"
 #include "sort/kway.h"
 
 typedef struct merge_stream {
@@ -64,10 +68,25 @@ static void retire(em_stream *s)
 	emi_collation_close(&m->by);
 }
 
+static em_stream *make(em_stream *const *inputs, uint32_t n, const em_order *order, uint64_t count, em_errinfo *err)
+{
+	static const emi_stream_kind kind = { next, retire, "merge", 0 };
+	em_stream *s = emi_stream_new(NULL, sizeof(merge_stream), &kind, inputs[0]->record, inputs, n, count, err);
+	merge_stream *m = (merge_stream *)(void *)s;
+
+	if (s == NULL)
+		return NULL;
+	if (emi_stream_open_order(&m->by, inputs[0], order, err) != EM_OK) {
+		emi_stream_drop(s);
+		return NULL;
+	}
+	s->claim = emi_kway_memory(&m->by, NULL, n);
+	return s;
+}
+
 em_status em_stream_merge(em_stream **out, em_stream *const *inputs, uint32_t n, const em_order *order,
 			  em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { next, retire, "merge", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, inputs, n, &err);
@@ -79,7 +98,7 @@ em_status em_stream_merge(em_stream **out, em_stream *const *inputs, uint32_t n,
 	if (st == EM_OK && n == 0)
 		st = emi_fail(&err, EM_ERR_INVAL, "there are no inputs");
 	for (i = 0; st == EM_OK && i < n; i++) {
-		st = emi_stream_check_order(inputs[i], order, &err);
+		st = emi_stream_check_any_order(inputs[i], order, &err);
 		if (st == EM_OK) {
 			const uint64_t left = emi_stream_left(inputs[i]);
 
@@ -87,15 +106,7 @@ em_status em_stream_merge(em_stream **out, em_stream *const *inputs, uint32_t n,
 		}
 	}
 	if (st == EM_OK)
-		s = emi_stream_new(NULL, sizeof(merge_stream), &kind, inputs[0]->record, inputs, n, count, &err);
-	if (s != NULL) {
-		merge_stream *m = (merge_stream *)(void *)s;
-
-		st = emi_stream_open_order(&m->by, inputs[0], order, &err);
-		if (st == EM_OK)
-			s->claim = emi_kway_memory(&m->by, NULL, n);
-		if (st != EM_OK)
-			emi_stream_drop(s);
-	}
+		s = inputs[0]->varied ? emi_lines_merge(inputs, n, order, count, &err)
+				      : make(inputs, n, order, count, &err);
 	return emi_stream_end(s, out, st, theirs, &err);
 }

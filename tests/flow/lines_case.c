@@ -74,6 +74,43 @@ void lines_write(const char *path, const lines_model *m, unsigned width, int las
 	assert_int_equal(fclose(f), 0);
 }
 
+static const lines_model *sorted_lines;
+static const em_order *sorted_order;
+
+static int by_order(const void *a, const void *b)
+{
+	size_t na, nb;
+	const char *x = lines_at(sorted_lines, *(const size_t *)a, &na);
+	const char *y = lines_at(sorted_lines, *(const size_t *)b, &nb);
+	int c;
+
+	assert_int_equal(em_text_compare(sorted_order, x, na, y, nb, &c), EM_OK);
+	return c;
+}
+
+void lines_sorted(flow_case *t, const em_order *order, size_t n, size_t longest, const char *path, lines_model *m)
+{
+	size_t *place = malloc((n + 1) * sizeof *place), i, bytes;
+	lines_model drawn;
+
+	assert_non_null(place);
+	lines_random(t, &drawn, n, longest);
+	for (i = 0; i < n; i++)
+		place[i] = i;
+	sorted_lines = &drawn;
+	sorted_order = order;
+	qsort(place, n, sizeof *place, by_order);
+	memset(m, 0, sizeof *m);
+	for (i = 0; i < n; i++) {
+		const char *line = lines_at(&drawn, place[i], &bytes);
+
+		lines_add(m, line, bytes);
+	}
+	lines_write(path, m, 0, 1);
+	lines_free(&drawn);
+	free(place);
+}
+
 em_status lines_more(flow_case *t, em_stream *s, lines_model *m, size_t limit)
 {
 	em_status st = EM_OK;

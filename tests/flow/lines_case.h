@@ -22,6 +22,9 @@ void lines_random(flow_case *t, lines_model *m, size_t n, size_t longest);
 /* A file of them: bytes of a number before each record, or, with width 0, a newline behind it; last: also the last. */
 void lines_write(const char *path, const lines_model *m, unsigned width, int last);
 
+/* n lines of up to so many bytes, sorted, in a file. */
+void lines_sorted(flow_case *t, const em_order *order, size_t n, size_t longest, const char *path, lines_model *m);
+
 /* All lines of a stream, by batches and its cursor in turn; or until m has about so many.  They come behind those that
  * m has, or m is filled anew. */
 em_status lines_more(flow_case *t, em_stream *s, lines_model *m, size_t limit);

@@ -370,6 +370,15 @@ static int never(void *user, const void *records, size_t n, unsigned char *keep)
 	return 1;
 }
 
+static int never_adds(void *user, void *sum, const void *records, size_t n)
+{
+	(void)user;
+	(void)sum;
+	(void)records;
+	(void)n;
+	return 1;
+}
+
 /* What takes records of one size refuses others, and the other way round; all stays as it is. */
 static void test_mistakes(void **unused)
 {
@@ -397,7 +406,9 @@ static void test_mistakes(void **unused)
 	assert_non_null(strstr(t.err.text, "any length"));
 	assert_int_equal(em_stream_zip(&s, in, 2, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_concat(&s, in, 2, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_unique(&s, in[0], order, 0, &t.err), EM_ERR_NOTSUP);
+	assert_int_equal(em_stream_reduce(&s, in[0], text, never_adds, NULL, NULL, &t.err), EM_ERR_NOTSUP);
+	assert_non_null(strstr(t.err.text, "em_stream_lines_map()"));
+	assert_int_equal(em_stream_sort_reduce(&s, in[0], text, NULL, never_adds, NULL, NULL, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_reverse(&s, in[0], 0, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_ahead(&s, in[0], 0, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_window(&s, in[0], 2, 1, &t.err), EM_ERR_NOTSUP);

@@ -638,44 +638,6 @@ static void expect_set(const em_order *order, lines_model *want, const lines_mod
 	}
 }
 
-static const lines_model *sorted_lines;
-static const em_order *sorted_order;
-
-static int by_order(const void *a, const void *b)
-{
-	size_t na, nb;
-	const char *x = lines_at(sorted_lines, *(const size_t *)a, &na);
-	const char *y = lines_at(sorted_lines, *(const size_t *)b, &nb);
-	int c;
-
-	assert_int_equal(em_text_compare(sorted_order, x, na, y, nb, &c), EM_OK);
-	return c;
-}
-
-/* n lines of up to so many bytes in a file, sorted. */
-static void make_sorted(flow_case *t, const em_order *order, size_t n, size_t longest, const char *path, lines_model *m)
-{
-	size_t *place = malloc((n + 1) * sizeof *place), i, bytes;
-	lines_model drawn;
-
-	assert_non_null(place);
-	lines_random(t, &drawn, n, longest);
-	for (i = 0; i < n; i++)
-		place[i] = i;
-	sorted_lines = &drawn;
-	sorted_order = order;
-	qsort(place, n, sizeof *place, by_order);
-	memset(m, 0, sizeof *m);
-	for (i = 0; i < n; i++) {
-		const char *line = lines_at(&drawn, place[i], &bytes);
-
-		lines_add(m, line, bytes);
-	}
-	lines_write(path, m, 0, 1);
-	lines_free(&drawn);
-	free(place);
-}
-
 /* Set operations on lines as a whole, and by their first byte; and where allocations fail. */
 static void test_sets(void **unused)
 {
@@ -705,7 +667,7 @@ static void test_sets(void **unused)
 			const char *file;
 
 			file = path[k] = test_path(dir, k == 0 ? "a" : "b");
-			make_sorted(&t, whole, count[i / (k == 0 ? 4 : 16) % 4], longest, file, &m[k]);
+			lines_sorted(&t, whole, count[i / (k == 0 ? 4 : 16) % 4], longest, file, &m[k]);
 			assert_int_equal(em_stream_lines(&in[k], t.ctx, &file, 1, NULL, NULL), EM_OK);
 			if (i % 2 == 0)
 				assert_int_equal(em_stream_batch(in[k], 1 + test_below(&t.rng, 20)), EM_OK);

@@ -24,9 +24,11 @@ public final class Order<T> extends Handle {
 		this.type = type;
 	}
 
-	/** By fields: "field,-other" (- descends; a number is called "."), or "": all of them. */
+	/** By fields: "field,-other" (- descends; a number is called "."), or "": all of them; of lines as {@link #lines}. */
 	public static <T> Order<T> of(Context ctx, Type<T> type, String key) {
-		return new Order<>(ctx, type, Raw.em_order_parse(ctx, type.bytes, type.order(key)));
+		long made = type.bytes == 0 ? Raw.<Long>emb_order_options(ctx, key)
+			: Raw.<Long>em_order_parse(ctx, type.bytes, type.order(key));
+		return new Order<>(ctx, type, made);
 	}
 
 	/** By all fields. */
@@ -49,9 +51,7 @@ public final class Order<T> extends Handle {
 	}
 
 	/** Lines by options of the command: "-t, -k3,3nr". */
-	public static Order<String> lines(Context ctx, String options) {
-		return new Order<>(ctx, Type.LINES, Raw.emb_order_options(ctx, options));
-	}
+	public static Order<String> lines(Context ctx, String options) { return of(ctx, Type.LINES, options); }
 
 	/** What files call it, or null, if it is a function. */
 	public String name() { return (String)Raw.em_order_name(this); }

@@ -21,7 +21,8 @@ import java.util.function.ToIntFunction;
  * method makes another one of belongs to that, and is closed.  What functions throw comes out of the call that pulled.
  *
  * What it is on, a container, sorter or runs, may be closed before: that is done behind the stream.  Lines are
- * filtered, looked at, sorted, concatenated, sliced, and mapped to records of one size.
+ * filtered, looked at, sorted, merged, reduced, joined, divided, concatenated, sliced, and mapped to records of one
+ * size.
  */
 public final class Stream<T> extends Handle implements Iterable<T> {
 	/** How many records there are, if nobody knows. */
@@ -158,7 +159,7 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	/** Of neighbours that are equal the first. */
 	public Stream<T> unique(Order<T> order) { return made(type, Raw.em_stream_unique(this, order, 0)); }
 
-	/** The same followed by how many they were, a u64. */
+	/** The same followed by how many they were, a u64; lines begin with that, in digits, and a tab. */
 	public <U> Stream<U> uniqueCounted(Order<T> order, Type<U> to) {
 		return made(to, Raw.em_stream_unique(this, order, RawConstants.EM_UNIQUE_COUNT));
 	}
@@ -181,11 +182,25 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 		return made(type, Raw.em_stream_set(this, other, order, operation.ordinal()));
 	}
 
-	/** Join with another one, both sorted by fields; a function makes a record of two, one of which may be null. */
+	private <U, V> Stream<V> joined(Join kind, Stream<U> other, String left, String right, Type<V> to,
+		String separator, Native.Ask fn) {
+		try (Order<T> by = Order.of(ctx, type, left); Order<U> otherBy = Order.of(ctx, other.type, right)) {
+			return made(to, Raw.emb_stream_join(this, other, kind.ordinal(), by, otherBy, to.bytes, separator, 0, fn));
+		}
+	}
+
+	/** Join with another one, both sorted by keys: fields, or, of lines, options of the command; see {@link Order#of}.
+	 *  A function makes a record of two, one of which may be null. */
 	public <U, V> Stream<V> join(Join kind, Stream<U> other, String left, String right, Type<V> to,
 		BiFunction<? super T, ? super U, ? extends V> fn) {
-		return made(to, Raw.emb_stream_join(this, other, kind.ordinal(), type.order(left), other.type.order(right),
-			to.bytes, 0, (a, b) -> to.encode(fn.apply(type.decode(a), other.type.decode(b)))));
+		return joined(kind, other, left, right, to, "",
+			(a, b) -> to.encode(fn.apply(type.decode(a), other.type.decode(b))));
+	}
+
+	/** The same of lines without a function: the fields of the keys, then the others of both, with a separator of one
+	 *  byte in between, or, if that is "", as those of the left ones. */
+	public Stream<T> join(Join kind, Stream<T> other, String left, String right, String separator) {
+		return joined(kind, other, left, right, type, separator, null);
 	}
 
 	/** Told how far a graph got, as {@link #graph} says: true stops it. */

@@ -52,7 +52,8 @@ public final class Type<T> {
 	}
 
 	/** Lines, or other records of any length, as texts in UTF-8. */
-	public static final Type<String> LINES = new Type<>(0, List.of(), null, null);
+	public static final Type<String> LINES =
+		new Type<>(0, List.of(), null, b -> StandardCharsets.UTF_8.decode(b).toString());
 
 	private static <T> Type<T> one(
 		String kind, int bytes, BiConsumer<ByteBuffer, T> put, Function<ByteBuffer, T> get) {
@@ -178,6 +179,8 @@ public final class Type<T> {
 	T get(ByteBuffer from) { return get.apply(from); }
 
 	byte[] encode(T value) {
+		if (bytes == 0)
+			return ((String)value).getBytes(StandardCharsets.UTF_8);
 		byte[] record = new byte[bytes];
 		put.accept(Native.wrap(record), value);
 		return record;
@@ -226,8 +229,9 @@ public final class Type<T> {
 	/** Of neighbours that are equal one record, what a function makes of two at a time; or null, if there is none. */
 	Native.Ask adding(BinaryOperator<T> fn) {
 		return fn == null ? null : (sum, some) -> {
-			T all = decode(sum);
-			for (T record : decodeAll(some))
+			List<T> more = bytes == 0 ? decodeAll(sum, some) : decodeAll(some);
+			T all = bytes == 0 ? more.remove(0) : decode(sum);
+			for (T record : more)
 				all = fn.apply(all, record);
 			return encode(all);
 		};
@@ -238,7 +242,7 @@ public final class Type<T> {
 		List<byte[]> all = new ArrayList<>(lines.size());
 		long bytes = 8L + 8L * lines.size();
 		for (Object line : lines) {
-			all.add(((String)line).getBytes(StandardCharsets.UTF_8));
+			all.add(LINES.encode((String)line));
 			bytes += all.get(all.size() - 1).length;
 		}
 		ByteBuffer batch = Native.wrap(new byte[Math.toIntExact(bytes)]).putLong(all.size());

@@ -525,6 +525,8 @@ final class Usage {
 			pushed(Sink.ofLines(ctx, dir.resolve("zero"), zero), List.of("b", "a\nc", "\u20ac"));
 			equal(Scenarios.list(Stream.ofLines(ctx, List.of(dir.resolve("zero")), zero)),
 				List.of("b", "a\nc", "\u20ac"));
+			thrown(ExtmemException.Usage.class, () -> Stream.ofLines(ctx, List.of(dir.resolve("zero")), zero)
+				.join(Stream.Join.INNER, Stream.ofLines(ctx, List.of(dir.resolve("zero")), zero), "", "", "ab"));
 			pushed(Sink.discard(ctx, Type.U64), three);
 			pushed(Sink.ofFile(ctx, Type.U64, dir.resolve("file")), three);
 			equal(Scenarios.list(Stream.ofFiles(ctx, Type.U64, List.of(dir.resolve("file")))), three);

@@ -690,6 +690,11 @@ t.test("records of any length", function()
 	local prefixed = opts {format = {kind = 1, width = 1}}
 	t.equal(extmem.stream_file("lines", {t.path("more")}, prefixed):read(), {"xyz", "", "w"})
 	t.raises("EM_ERR_NOTSUP", function() return lines():reverse() end)
+	local function joined(...) return lines():sort():join(lines():sort(), "inner", nil, nil, nil, ...):read() end
+	t.equal(joined(function() return "" end), {"", "", "", ""})
+	t.equal(pcall(joined, function() end), false)
+	t.raises("EM_ERR_INVAL", joined, nil, "ab")
+	t.raises("EM_ERR_INVAL", function() return lines():join(extmem.Stream("<Q", {1}, opts()), "inner") end)
 	t.raises("EM_ERR_NOENT", function() return extmem.stream_file("lines", t.path("none"), opts()):read() end)
 	t.equal(pcall(function() return lines():map(function(list) return list end):read() end), false)
 	local ok, e = pcall(function() return lines():filter(function() error("mine", 0) end):read() end)

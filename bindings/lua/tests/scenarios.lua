@@ -291,9 +291,10 @@ function run.sour(list)
 	t.equal({ok, e}, {false, {mine = true}})
 	r:push {1}
 end
-local function file(text)
-	return extmem.stream_file("lines", t.path("lines", text:gsub("|", "\n") .. "\n"), opts())
+local function file(text, name)
+	return extmem.stream_file("lines", t.path(name or "lines", text:gsub("|", "\n") .. "\n"), opts())
 end
+local function told(lines) return table.concat(lines:read(), "|") end
 function run.text(keys, text)
 	file(text):filter(function(some)
 		for i, line in ipairs(some) do
@@ -310,6 +311,35 @@ function run.lengths(text)
 		end
 		return some
 	end, "<Q"):read()
+end
+
+function run.linejoin(kind, left, right, separator, first, second)
+	separator = separator ~= "-" and separator or nil
+	return told(file(first):join(file(second, "right"), kind, left, right, nil, nil, separator))
+end
+function run.linepairs(kind, left, right, first, second)
+	return told(file(first):join(file(second, "right"), kind, left, right, nil, function(a, b)
+		return (a or "-") .. "+" .. (b or "-")
+	end))
+end
+function run.linesour(text)
+	local s = file(text):join(file(text, "right"), "inner", nil, nil, nil, fail)
+	local ok, e = pcall(s.next_batch, s)
+	t.equal({ok, e}, {false, {mine = true}})
+	s:next_batch()
+end
+function run.linetee(text)
+	local a, b = file(text):tee(true)
+	return told(a) .. "|" .. told(b)
+end
+function run.lineset(operation, first, second)
+	return told(file(first):set(operation, file(second, "right")))
+end
+function run.linesum(keys, text)
+	return told(file(text):reduce(function(sum, more) return sum .. "+" .. table.concat(more, "+") end, keys))
+end
+function run.linecount(keys, first, second)
+	return (told(file(first):merge({file(second, "right")}, keys):unique(keys, "lines")):gsub("\t", ":"))
 end
 
 for line in io.lines(os.getenv("EM_SRCDIR") .. "/bindings/scenarios.txt") do

@@ -178,7 +178,13 @@ test('lines of any length', folder((at) => {
 	assert.throws(() => lines().map((some) => some), TypeError);
 	assert.throws(() => [...lines().map(() => { throw new RangeError('mine'); }, 'u64')], RangeError);
 	assert.throws(() => [...lines().filter(() => [1])], /1 bytes in place of/);
-	assert.throws(() => lines().reduce((sum) => sum), extmem.UsageError);
+	assert.throws(() => lines().sortReduce((sum) => sum), extmem.UsageError);
+	const joined = (own) => [...lines().sort().join(lines().sort(), '-t, -k1,1', undefined, own)].map(String);
+	assert.strictEqual(joined({ separator: ';' })[4], 'a;10;10');
+	assert.deepStrictEqual(joined({ kind: 'semi', fn: () => '' }), Array(8).fill(''));
+	assert.throws(() => joined({ fn: () => undefined }), TypeError);
+	assert.throws(() => joined({ separator: 'ab' }), { code: 'EM_ERR_INVAL' });
+	assert.throws(() => lines().join(new extmem.Stream('u64', [], { ctx })), { code: 'EM_ERR_INVAL' });
 	assert.throws(() => extmem.Stream.lines(at('none'), { ctx }).nextBatch(), extmem.NotFoundError);
 }));
 

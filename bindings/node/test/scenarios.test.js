@@ -42,10 +42,12 @@ const formed = (ctx, pushed, sorted) => {
 		r.append(sorted).end();
 	return r.finish();
 };
-const lineFile = (dir, text) => {
-	fs.writeFileSync(path.join(dir, 'in'), text.replaceAll('|', '\n') + '\n');
-	return path.join(dir, 'in');
+const lineFile = (dir, text, name = 'in') => {
+	fs.writeFileSync(path.join(dir, name), text.replaceAll('|', '\n') + '\n');
+	return path.join(dir, name);
 };
+const twoFiles = (ctx, dir, ...texts) => texts.map((text, i) =>
+	extmem.Stream.lines(lineFile(dir, text, `in${i}`), { ctx }));
 
 const run = {
 	sort: (ctx, dir, spec, values) => [...sorter(ctx, spec, items(spec, values))],
@@ -214,6 +216,31 @@ const run = {
 	},
 	lengths: (ctx, dir, text) => [...extmem.Stream.lines([lineFile(dir, text)], { ctx }).map((some) =>
 		BigUint64Array.from(some, (line) => BigInt(line.length)), 'u64')],
+	linejoin(ctx, dir, kind, left, right, by, first, second) {
+		const [a, b] = twoFiles(ctx, dir, first, second);
+		return [...a.join(b, left, right, { kind, separator: by === '-' ? undefined : by })].join('|');
+	},
+	linepairs(ctx, dir, kind, left, right, first, second) {
+		const [a, b] = twoFiles(ctx, dir, first, second);
+		return [...a.join(b, left, right, { kind, fn: (x, y) => `${x ?? '-'}+${y ?? '-'}` })].join('|');
+	},
+	linesour(ctx, dir, text) {
+		const [a, b] = twoFiles(ctx, dir, text, text), s = a.join(b, undefined, undefined, { fn: fail });
+		assert.throws(() => s.nextBatch(), (e) => e instanceof Mine && e.message === 'of the caller');
+		s.nextBatch();
+	},
+	linetee: (ctx, dir, text) => extmem.Stream.lines(lineFile(dir, text), { ctx }).tee({ spill: true })
+		.flatMap((s) => [...s]).join('|'),
+	lineset(ctx, dir, operation, first, second) {
+		const [a, b] = twoFiles(ctx, dir, first, second);
+		return [...a.set(operation, b)].join('|');
+	},
+	linesum: (ctx, dir, key, text) => [...extmem.Stream.lines(lineFile(dir, text), { ctx }).reduce((sum, more) =>
+		[sum, ...more].join('+'), key)].join('|'),
+	linecount(ctx, dir, key, first, second) {
+		const [a, b] = twoFiles(ctx, dir, first, second);
+		return [...a.merge([b], key).unique(key, { counted: true })].join('|').replaceAll('\t', ':');
+	},
 	told(ctx, dir, n) {
 		const some = Number(n);
 		const endless = (fn) => new extmem.Stream('u64', () => new BigUint64Array(some), { ctx }).progress(fn);

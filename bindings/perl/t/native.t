@@ -521,6 +521,10 @@ subtest 'records of any length' => sub {
 	is(read_('more'), "\3xyz\0\1w");
 	is_deeply([Extmem::Stream->file('lines', ["$dir/more"], @own)->read], ['xyz', '', 'w']);
 	dies('EM_ERR_NOTSUP', sub { $lines->()->reverse });
+	my $joined = sub { return $lines->()->sort->join($lines->()->sort, 'inner', undef, undef, undef, @_)->read };
+	is_deeply([$joined->(sub { '' })], [('') x 4]);
+	refuses(sub { $joined->(sub { undef }) });
+	dies('EM_ERR_INVAL', sub { $joined->(undef, 'ab') });
 	dies('EM_ERR_NOENT', sub { Extmem::Stream->file('lines', "$dir/none", @opts)->read });
 	refuses(sub { $lines->()->map(sub { $_[0] })->read });
 	is(eval { $lines->()->filter(sub { die "mine\n" })->read; 1 }, undef);

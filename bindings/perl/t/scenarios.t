@@ -25,10 +25,12 @@ sub runs { my ($list, @opts) = @_; return Extmem::Runs->new('<Q', ctx => $ctx, @
 sub add { my ($sum, $more) = @_; $sum->[1] += $_->[1] for @$more; return $sum }
 sub counted { my ($keys, $counts) = @_; my @n = numbers($counts); return [map { [$_, shift @n] } numbers($keys)] }
 sub file {
-	open my $f, '>', "$dir/lines" or die;
-	print $f join "\n", split(/\|/, $_[0]), '';
+	my ($text, $name) = @_;
+	my $path = $dir . '/' . ($name // 'lines');
+	open my $f, '>', $path or die;
+	print $f join "\n", split(/\|/, $text), '';
 	close $f;
-	return Extmem::Stream->file('lines', "$dir/lines", ctx => $ctx);
+	return Extmem::Stream->file('lines', $path, ctx => $ctx);
 }
 
 my %run = (
@@ -222,6 +224,34 @@ my %run = (
 		return join '|', @lines;
 	},
 	lengths => sub { return [file($_[0])->map(sub { [map { length } @{$_[0]}] }, '<Q')->read] },
+	linejoin => sub {
+		my ($kind, $left, $right, $separator, @texts) = @_;
+		undef $separator if $separator eq '-';
+		my $other = file($texts[1], 'right');
+		return join '|', file($texts[0])->join($other, $kind, $left, $right, undef, undef, $separator)->read;
+	},
+	linepairs => sub {
+		my ($kind, $left, $right, @texts) = @_;
+		my $pair = sub { return join '+', map { $_ // '-' } @_[0, 1] };
+		return join '|', file($texts[0])->join(file($texts[1], 'right'), $kind, $left, $right, undef, $pair)->read;
+	},
+	linesour => sub {
+		my $s = file($_[0])->join(file($_[0], 'right'), 'inner', undef, undef, undef, \&fail_);
+		is(eval { $s->next_batch; 1 }, undef);
+		is_deeply($@, {mine => 1});
+		$s->next_batch;
+	},
+	linetee => sub { return join '|', map { $_->read } file($_[0])->tee(1) },
+	lineset => sub { return join '|', file($_[1])->set($_[0], file($_[2], 'right'))->read },
+	linesum => sub {
+		my ($keys, $text) = @_;
+		return join '|', file($text)->reduce(sub { return join '+', $_[0], @{$_[1]} }, $keys)->read;
+	},
+	linecount => sub {
+		my ($keys, @texts) = @_;
+		my $s = file($texts[0])->merge([file($texts[1], 'right')], $keys)->unique($keys, 'lines');
+		return join '|', map { tr/\t/:/r } $s->read;
+	},
 	missing => sub { Extmem::sort_file("$dir/$_[0]", "$dir/out", ctx => $ctx) },
 );
 

@@ -137,10 +137,11 @@ class Stream(_Batches):  # em_stream
     def unique(self, key: _Keys | Order = None, *, count: bool = False,
                records: _Spec | Records | None = None) -> Stream: ...
         # = unique(self, ordered(self, key), count and EM_UNIQUE_COUNT) of records
-        # Of neighbours that are equal the first; count: with how many they were, 8 bytes more.
+        # Of neighbours that are equal the first; count: with how many they were, 8 bytes more; of lines in front, in
+        # digits, and a tab.
     def reduce(self, fn: Callable[[Any, Any], Any],
                key: _Keys | Order = None) -> Stream: ...
-        # = reduce(self, ordered(self, key), fn)
+        # = (em_stream_reduce if self.records else em_stream_lines_reduce)(self, ordered(self, key), fn)
         # Of neighbours that are equal one record: fn(sum, many more) gives another sum; it begins as the first.
     def slice(self, skip: int, take: int = 18446744073709551615) -> Stream: ...
     def reverse(self, memory: int = 0) -> Stream: ...

@@ -51,7 +51,8 @@ class Stream(_Batches):
 
     key is as Order() has it; records: what the node makes, where that are not records of the same size.  A stream of
     lines has records None.  It is sorted as Order("lines", key) says; functions get lists of bytes.  Nodes of lines are
-    filter(), inspect(), sort(), set(), join(), tee(), slice(), concat() and map(), which makes records of one size."""
+    filter(), inspect(), sort(), unique(), reduce(), merge(), set(), join(), tee(), slice(), concat() and map(), which
+    makes records of one size."""
 
     def map(self, fn, records=None):
         """What fn makes of each batch: a buffer of any number of records, None for none; of this kind, or another,

@@ -231,8 +231,8 @@ class Scenarios(unittest.TestCase):
             r.finish()
         r.push([1])
 
-    def lines(self, text):
-        path = os.path.join(self.dir.name, "in")
+    def lines(self, text, name="in"):
+        path = os.path.join(self.dir.name, name)
         with open(path, "w", encoding="ascii") as f:
             f.write(text.replace("|", "\n") + "\n")
         return extmem.Stream.lines(path, ctx=self.ctx)
@@ -246,6 +246,38 @@ class Scenarios(unittest.TestCase):
 
     def run_lengths(self, text):
         return list(self.lines(text).map(lambda some: b"".join(struct.pack("<Q", len(line)) for line in some), "<Q"))
+
+    @staticmethod
+    def told(lines):
+        return b"|".join(lines).decode()
+
+    def run_linejoin(self, how, left, right, by, first, second):
+        by = None if by == "-" else by
+        return self.told(self.lines(first).join(self.lines(second, "right"), left, right, how=how, separator=by))
+
+    def run_linepairs(self, how, left, right, first, second):
+        def pair(a, b):
+            return (b"-" if a is None else a) + b"+" + (b"-" if b is None else b)
+        return self.told(self.lines(first).join(self.lines(second, "right"), left, right, how=how, fn=pair))
+
+    def run_linesour(self, text):
+        s = self.lines(text).join(self.lines(text, "right"), fn=fail)
+        with self.assertRaises(Mine):
+            s.next_batch()
+        s.next_batch()
+
+    def run_linetee(self, text):
+        return "|".join(map(self.told, self.lines(text).tee(spill=True)))
+
+    def run_lineset(self, operation, first, second):
+        return self.told(self.lines(first).set(operation, self.lines(second, "right")))
+
+    def run_linesum(self, key, text):
+        return self.told(self.lines(text).reduce(lambda total, more: b"+".join([total, *more]), key))
+
+    def run_linecount(self, key, first, second):
+        merged = self.lines(first).merge(self.lines(second, "right"), key=key)
+        return self.told(merged.unique(key, count=True)).replace("\t", ":")
 
     def run_broken(self, values):
         s = self.stream(values).map(fail)

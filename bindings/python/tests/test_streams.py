@@ -557,6 +557,11 @@ class Lines(Base):
                 s, model = s.concat(self.stream([b"last"])), model + [b"last"]
             if self.rng.random() < 0.5:
                 s, model = s.sort(run_records=1000), sorted(model)
+                more = sorted(self.lines(500))
+                if self.rng.random() < 0.5:
+                    s, model = s.merge(self.stream(more), self.stream([])), sorted(model + more)
+            if self.rng.random() < 0.5:
+                s, model = s.unique(), [line for line, _ in itertools.groupby(model)]
             if self.rng.random() < 0.5:
                 s, model = s.sort("-u"), sorted(set(model))
             if self.rng.random() < 0.5:
@@ -568,6 +573,20 @@ class Lines(Base):
             else:
                 self.assertEqual(list(s), model, SEED)
             self.assertEqual(seen, model, SEED)
+
+    def test_groups(self):
+        """Sorted files are merged, and equal lines counted, by keys: what the same does with lists."""
+        key = lambda line: line[:1]
+        parts = [sorted((line for line in self.lines(self.rng.choice((0, 1, 900))) if line), key=key) for _ in range(5)]
+        merged = sorted((line for part in parts for line in part), key=key)
+        first, *others = (self.stream(part) for part in parts)
+        s = first.merge(*others, key="-s -k1.1,1.1 -t,").unique("-s -k1.1,1.1 -t,", count=True)
+        groups = [list(group) for _, group in itertools.groupby(merged, key=key)]
+        self.assertEqual(s.read(), [b"%d\t%s" % (len(group), group[0]) for group in groups], SEED)
+        s = self.stream(merged).reduce(lambda total, more: b"+".join([total, *more]), "-s -k1.1,1.1 -t,")
+        self.assertEqual(s.read(), [b"+".join(group) for group in groups], SEED)
+        with self.assertRaises(TypeError):
+            self.stream([b"a", b"a"]).reduce(lambda total, more: None).read()
 
     def test_orders(self):
         lines = [b"%d,%d" % (self.rng.randrange(50), i) for i in range(2000)]
@@ -652,10 +671,11 @@ class Lines(Base):
         with self.assertRaises(extmem.DataError):
             extmem.Stream.lines(self.path("cut", b"\5abc"), {"kind": extmem.EM_FORMAT_PREFIXED, "width": 1},
                                 ctx=self.ctx).read()
-        for use in (lambda s: s.unique(), lambda s: s.reduce(min), lambda s: s.sort_reduce(min),
+        for use in (lambda s: s.sort_reduce(min),
                     lambda s: s.reverse(), lambda s: s.zip(self.stream([])), lambda s: s.window(2),
                     lambda s: s.prefix_sum(), lambda s: s.join(self.stream([]), "-k1", "-k1n"),
-                    lambda s: s.join(extmem.Stream("<Q", [], ctx=self.ctx)), lambda s: s.merge(self.stream([])),
+                    lambda s: s.join(extmem.Stream("<Q", [], ctx=self.ctx)),
+                    lambda s: s.merge(extmem.Stream("<Q", [], ctx=self.ctx)),
                     lambda s: s.pump(extmem.Sink.discard(8, ctx=self.ctx))):
             self.assertRaises((extmem.UsageError, TypeError), use, self.stream([b"a"]))
 

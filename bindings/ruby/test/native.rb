@@ -532,6 +532,10 @@ check('records of any length') do
   equal(File.binread(path('more')), "\3xyz\0\1w".b)
   equal(Extmem::Stream.file('lines', [path('more')], own, ctx: ctx).to_a, ['xyz', '', 'w'])
   fails('EM_ERR_NOTSUP') { lines.call.reversed }
+  joined = ->(**own, &fn) { lines.call.sorted.join(lines.call.sorted, :inner, nil, **own, &fn).to_a }
+  equal(joined.call { '' }, [''] * 4)
+  fails(StandardError) { joined.call { nil } }
+  fails('EM_ERR_INVAL') { joined.call(separator: 'ab') }
   fails('EM_ERR_NOENT') { Extmem::Stream.file('lines', path('none'), ctx: ctx).to_a }
   fails(StandardError) { lines.call.map_batches(&:itself).to_a }
   equal(fails(RuntimeError) { lines.call.filter_batches { raise 'mine' }.to_a }.message, 'mine')

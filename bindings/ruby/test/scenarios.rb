@@ -198,7 +198,7 @@ module Scenarios
     r.push([1])
   end
 
-  def file(text) = Extmem::Stream.file('lines', path('lines', "#{text.tr('|', "\n")}\n"), ctx: ctx)
+  def file(text, name = 'lines') = Extmem::Stream.file('lines', path(name, "#{text.tr('|', "\n")}\n"), ctx: ctx)
 
   def text(keys, text)
     file(text).filter_batches { |some| some.map { |line| !line.start_with?('#') } }.sorted(keys).to(path('out'))
@@ -206,6 +206,33 @@ module Scenarios
   end
 
   def lengths(text) = file(text).map_batches('<Q') { |some| some.map(&:size) }.to_a
+
+  def linejoin(kind, left, right, separator, first, second)
+    own = separator == '-' ? {} : { separator: separator }
+    file(first).join(file(second, 'right'), kind, left, right, **own).to_a.join('|')
+  end
+
+  def linepairs(kind, left, right, first, second)
+    pairs = file(first).join(file(second, 'right'), kind, left, right) { |a, b| "#{a || '-'}+#{b || '-'}" }
+    pairs.to_a.join('|')
+  end
+
+  def linesour(text)
+    s = file(text).join(file(text, 'right'), :inner, nil) { raise Mine }
+    fails(Mine) { s.next_batch }
+    s.next_batch
+  end
+
+  def linetee(text) = file(text).tee(spill: true).flat_map(&:to_a).join('|')
+  def lineset(operation, first, second) = file(first).set(operation, file(second, 'right')).to_a.join('|')
+
+  def linesum(keys, text)
+    file(text).reduce_batches(keys) { |sum, more| [sum, *more].join('+') }.to_a.join('|')
+  end
+
+  def linecount(keys, first, second)
+    file(first).merge([file(second, 'right')], keys).unique(keys, counted: 'lines').to_a.join('|').tr("\t", ':')
+  end
 
   def missing(name) = Extmem.sort_file(path(name), path('out'), ctx: ctx)
 end

@@ -549,6 +549,9 @@ check "records of any length" {
 	equal [slurp more] \3xyz\0\1w
 	equal [[extmem streamfile lines [list $dir/more] -format {kind 1 width 1} -ctx $ctx] read] {xyz {} w}
 	fails EM_ERR_NOTSUP { [all_lines] reverse }
+	proc joined {args} { [[[all_lines] sort] join [[all_lines] sort] inner {} {} {} {*}$args] read }
+	equal [joined {apply {{a b} {}}}] {{} {} {} {}}
+	fails EM_ERR_INVAL { joined {} ab }
 	fails EM_ERR_NOENT { [extmem streamfile lines $dir/none -ctx $ctx] read }
 	equal [catch { [[all_lines] map {apply {some {return $some}}}] read }] 1
 	equal [list [catch { [[all_lines] filter mine] read } message] $message] {1 {of the caller}}

@@ -201,13 +201,43 @@ proc run_sour {list} {
 		{1 {of the caller} {MINE 1}}
 	$r push 1
 }
-proc lines {text} { return [extmem streamfile lines [list [write lines [string map {| \n} $text]\n]] -ctx $::ctx] }
+proc lines {text {name lines}} {
+	return [extmem streamfile lines [list [write $name [string map {| \n} $text]\n]] -ctx $::ctx]
+}
 proc run_text {keys text} {
 	set kept [[lines $text] filter {apply {{some} { lmap line $some { expr {![string match #* $line]} } }}}]
 	[$kept sort $keys] tofile $::dir/out
 	return [string map {\n |} [string trimright [slurp out] \n]]
 }
 proc run_lengths {text} { return [[[lines $text] map {apply {{some} { lmap line $some { string length $line } }}} <Q] read] }
+proc run_linejoin {kind left right separator first second} {
+	set own [expr {$separator eq "-" ? "" : $separator}]
+	return [join [[[lines $first] join [lines $second right] $kind $left $right {} {} $own] read] |]
+}
+proc run_linepairs {kind left right first second} {
+	set pair {apply {{a b} { return [expr {$a eq "" ? "-" : $a}]+[expr {$b eq "" ? "-" : $b}] }}}
+	return [join [[[lines $first] join [lines $second right] $kind $left $right {} $pair] read] |]
+}
+proc run_linesour {text} {
+	set s [[lines $text] join [lines $text right] inner {} {} {} mine]
+	equal [list [catch { $s packednext } message options] $message [dict get $options -errorcode]] \
+		{1 {of the caller} {MINE 1}}
+	$s packednext
+}
+proc run_linetee {text} {
+	lassign [[lines $text] tee 1] a b
+	return [join [concat [$a read] [$b read]] |]
+}
+proc run_lineset {operation first second} {
+	return [join [[[lines $first] set $operation [lines $second right]] read] |]
+}
+proc run_linesum {keys text} {
+	return [join [[[lines $text] reduce {apply {{sum more} { join [linsert $more 0 $sum] + }}} $keys] read] |]
+}
+proc run_linecount {keys first second} {
+	set s [[[lines $first] merge [list [lines $second right]] $keys] unique $keys lines]
+	return [string map {\t :} [join [$s read] |]]
+}
 proc run_missing {name} { extmem sortfile [list $::dir/$name] $::dir/out -ctx $::ctx }
 
 set f [open $env(EM_SRCDIR)/bindings/scenarios.txt]

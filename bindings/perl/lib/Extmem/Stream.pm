@@ -5,8 +5,8 @@ package Extmem::Stream;
 # What a function dies with comes out of the call that pulled.
 #
 # A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams of
-# 'lines' have strings of any length; nodes of them are filter, inspect, sort, concat, slice, and map, which makes items
-# of a format.
+# 'lines' have strings of any length; nodes of them are filter, inspect, sort, unique, reduce, merge, set, join, tee,
+# concat, slice, and map, which makes items of a format.
 use strict;
 use warnings;
 our @ISA = 'Extmem::Pull';
@@ -77,7 +77,8 @@ sub sort_reduce {
 	return $self->_node('emb_stream_sort_reduce', undef, $self->_order($key), \%opts, _ask($fn));
 }
 
-# Of equal neighbours the first; counted: a format with a Q at its end, how many they were.
+# Of equal neighbours the first; counted: a format with a Q at its end, how many they were.  'lines': lines begin with
+# that, and a tab.
 sub unique {
 	my ($self, $key, $counted) = @_;
 	my $flags = defined $counted ? Extmem::constant('EM_UNIQUE_COUNT') : 0;
@@ -100,11 +101,13 @@ sub set {
 	return $self->_node('em_stream_set', undef, $other->{handle}, $self->_order($key), $which);
 }
 
-# left, right: fields by which they are sorted; the function gets two items, one of which may be undef.
+# Kind: inner, left, full, semi, anti; left, right: keys by which they are sorted; the function gets two items, one of
+# which may be undef.  Of lines the format is undef; the function returns a line, and without it this has the fields of
+# the keys, and then the others, with a separator: a byte, or as those of left.
 sub join {    ## no critic
-	my ($self, $other, $kind, $left, $right, $format, $fn) = @_;
-	my @names = map { Extmem::_order($_->[0]{format}, $_->[1], $self->{ctx})->name } [$self, $left], [$other, $right];
-	my @given = ($other->{handle}, Extmem::constant('EM_JOIN_' . uc $kind), @names, 0, 0);
+	my ($self, $other, $kind, $left, $right, $format, $fn, $separator) = @_;
+	my @by = ($self->_order($left), $other->_order($right // $left));
+	my @given = ($other->{handle}, Extmem::constant('EM_JOIN_' . uc $kind), @by, 0, $separator, 0);
 	return $self->_node('emb_stream_join', $format, @given, _ask($fn, $format));
 }
 

@@ -23,8 +23,8 @@ module Extmem
   # node is made of belongs to that, and is closed.  What a function raises comes out of the call that pulled.
   #
   # A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams
-  # of 'lines' have strings of any length; nodes of them are filter_batches, inspect_each_batches, sorted, concat, slice,
-  # and map_batches, which makes items of a format.
+  # of 'lines' have strings of any length; nodes of them are filter_batches, inspect_each_batches, sorted, unique,
+  # reduce_batches, merge, set, join, tee, concat, slice, and map_batches, which makes items of a format.
   class Stream < Base
     include Enumerable
     include Flow
@@ -59,7 +59,8 @@ module Extmem
     # As both, and adds before anything is written; runs_info tells of it.
     def sort_reduce(key = nil, **opts, &fn) = node(:emb_stream_sort_reduce, nil, order(key), opts, Flow.ask(fn))
 
-    # Of equal neighbours the first; counted: a format with a Q at its end, how many they were.
+    # Of equal neighbours the first; counted: a format with a Q at its end, how many they were.  'lines': lines begin
+    # with that, and a tab.
     def unique(key = nil, counted: nil)
       node(:em_stream_unique, counted, order(key), counted ? Core::EM_UNIQUE_COUNT : 0)
     end
@@ -75,10 +76,12 @@ module Extmem
       node(:em_stream_set, nil, other.handle, order(key), Core.const_get("EM_SET_#{operation.upcase}"))
     end
 
-    # left, right: fields by which they are sorted; yields two items, one of which may be nil.
-    def join(other, kind, left, right, format, &fn)
-      node(:emb_stream_join, format, other.handle, Core.const_get("EM_JOIN_#{kind.upcase}"),
-           Extmem.order(@format, left, @ctx).name, Extmem.order(other.format, right, @ctx).name, 0, 0,
+    # kind: :inner, :left, :full, :semi, :anti; left, right: keys by which they are sorted; yields two items, one of
+    # which may be nil.  Of lines format is nil; a block gives a line, and without it this has the fields of the keys,
+    # and then the others, with a separator: a byte, or as those of `left'.
+    def join(other, kind, left, right = left, format = nil, separator: nil, &fn)
+      by = [order(left), Extmem.order(other.format, right, @ctx).handle]
+      node(:emb_stream_join, format, other.handle, Core.const_get("EM_JOIN_#{kind.upcase}"), *by, 0, separator, 0,
            Flow.ask(fn, format))
     end
 
