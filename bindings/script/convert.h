@@ -443,7 +443,7 @@ static int emb_list(emb_env *env, emb_value v, const void **records, uint64_t **
 			size_t size = 0;
 
 			if (!emb_is_bytes(env, one) || !(bytes = emb_bytes_of(env, one, &size)))
-				return emb_wrong(env, "records are bytes");
+				return emb_wrong(env, "records are bytes, and not characters above 255");
 			if (pass == 0) {
 				total += size;
 			} else {

@@ -501,7 +501,7 @@ static int emb_usable(emb_env *env, emb_handle *h)
 {
 	emb_handle *w;
 
-	if (emb_closed(h))
+	if (emb_closed(h) || (h->kind->part && emb_closed(h->whole)))
 		return emb_refuse(env, EM_ERR_STATE, "it is closed");
 	for (w = h; w; w = w->whole) {
 		if (w->uses > 0 && !w->kind->shared && w->owner != &emb_call)
