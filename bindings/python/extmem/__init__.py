@@ -11,7 +11,7 @@ from . import _extmem as _c
 from .errors import (AccessFailure, CallbackError, CanceledError, DataError, Error, ExistsFailure, IOFailure,
                      MemoryLimitError, NoSpaceError, NotFoundFailure, PipeFailure, UsageError)
 from .base import STUB, Context, default_context, define
-from .records import Order, Records, order_of
+from .records import Order, Records, format_of, order_of
 from .streams import Runs, Sink, Stream, _Batches, _Flows
 
 __version__ = _c.em_version()
@@ -68,7 +68,7 @@ def sort(data, key=None, *, records=None, **opts):
         from .arrow import sort_table
         return sort_table(data, key, Sorter, opts)
     kind = getattr(data, "dtype", None)
-    spec = records if records is not None else kind if kind is not None else memoryview(data).format
+    spec = records if records is not None else kind if kind is not None else format_of(memoryview(data))
     with Sorter(spec, key, **opts) as s:
         s.push(data)
         out = s.read()

@@ -145,10 +145,8 @@ class PriorityQueue(_Ends):
 
     def drain(self):
         """Take out item after item."""
-        while (batch := self.next_batch()) is not None:
-            items = self.records.items(batch)
-            del batch
-            yield from items
+        while self:
+            yield self.pop()
 
 
 class RadixHeap(_Ends):

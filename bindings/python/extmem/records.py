@@ -8,8 +8,8 @@ from itertools import accumulate
 from . import _extmem as _c
 from .base import NAMES, _Object, default_context
 
-_KEYS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "Q": "u64", "q": "i64", "f": "f32",
-         "d": "f64", "?": "u8"}
+_KEYS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "L": "u32", "l": "i32", "Q": "u64",
+         "q": "i64", "f": "f32", "d": "f64", "?": "u8"}
 _NUMPY = {"u1": "B", "i1": "b", "u2": "H", "i2": "h", "u4": "I", "i4": "i", "u8": "Q", "i8": "q", "f4": "f", "f8": "d",
           "b1": "?", "M8": "q", "m8": "q"}
 _NATIVE = "<" if sys.byteorder == "little" else ">"
@@ -25,9 +25,14 @@ class Records:
     def __init__(self, spec):
         self.fields, self.dtype, code = [], None, None
         if isinstance(spec, int):
-            self.bytes, self.pack, self.unpack = spec, bytes, bytes
+            self.bytes, self.pack, self.unpack = spec, self._exact, bytes
         elif isinstance(spec, str) and "numpy" not in str(type(spec)):
-            code = self._of_struct(spec)
+            try:
+                code = self._of_struct(spec)
+            except (struct.error, IndexError):
+                raise ValueError(f"{spec!r} is no format of records: '<Q', '>Id8s', a number of bytes, ...") from None
+        elif spec is None:
+            raise TypeError("records are a number of bytes, a format, or a dtype")
         else:
             import numpy
             self.dtype = numpy.dtype(spec)
@@ -40,6 +45,9 @@ class Records:
             else:
                 self.pack, self.unpack = lambda item: packer.pack(*item), packer.unpack
             self._packer = packer
+            self._long = [(i, int(type_[5:])) for i, (_, type_, _) in enumerate(self.fields) if type_[:5] == "bytes"]
+            if self._long:
+                self._pack, self.pack = self.pack, self._whole
         #: The format of a record that is one number as memory has it, or None.
         self.native = None
         if code and len(self.fields) == 1 and code[-1] in _KEYS and len(code) == 2 and code[0] in ("=@" + _NATIVE):
@@ -59,7 +67,7 @@ class Records:
                 n, count = 1 if code in "sx" else int(count or 1), ""
                 for i in range(n if code != "x" else 0):
                     self._field(f"f{len(self.fields)}", code, size, end - size * (n - i), order)
-        return order + codes
+        return struct.Struct(order + codes).format
 
     def _of_numpy(self, dtype):
         code, end, orders = "", 0, set()
@@ -70,7 +78,7 @@ class Records:
             char = f"{one.itemsize}s" if one.kind in "SV" else _NUMPY.get(one.str[1:3])
             if char is None or offset < end or one.fields or one.shape:
                 code = None
-            if char:
+            if char and not (one.fields or one.shape):
                 orders.update(order if one.itemsize > 1 and one.kind not in "SV" else "")
                 self._field(name, char[-1], one.itemsize, offset, order)
             if code is not None:
@@ -86,6 +94,19 @@ class Records:
         big = "be" if order == ">" or order in "=@" and _NATIVE == ">" else "le"
         self.fields.append((name, f"bytes{size}" if code == "s" else _KEYS[code] + (big if size > 1 else ""), offset))
 
+    def _exact(self, item):
+        item = bytes(memoryview(item))
+        if len(item) != self.bytes:
+            raise ValueError(f"{len(item)} bytes are no record of {self.bytes}")
+        return item
+
+    def _whole(self, item):
+        """struct itself would cut off what is too long."""
+        for i, size in self._long:
+            if len(item if len(self.fields) == 1 else item[i]) > size:
+                raise ValueError(f"a field has at most {size} bytes")
+        return self._pack(item)
+
     def _no_item(self, *_):
         raise TypeError("these records have no single items in Python; use arrays of them")
 
@@ -94,6 +115,8 @@ class Records:
         if isinstance(key, str) and "@" in key:
             return key
         if key is None:
+            if self.dtype is not None and len(self.fields) < len(self.dtype.names or "1"):
+                raise TypeError(f"records of {self.dtype} have a field that has no order: name those of the key")
             return ",".join(f"{type_}@{offset}" for _, type_, offset in self.fields) or f"bytes{self.bytes}@0"
         known, names = {name: (type_, offset) for name, type_, offset in self.fields}, []
         for one in key.split(",") if isinstance(key, str) else key:
@@ -105,17 +128,34 @@ class Records:
 
     def many(self, data):
         """Items, or a buffer of records, as a buffer."""
-        if getattr(getattr(data, "dtype", None), "kind", "") in ("M", "m"):
-            data = data.view("i8")
+        dtype = getattr(data, "dtype", None)
+        if getattr(dtype, "kind", "") in ("M", "m"):
+            data = data.view(dtype.byteorder + "i8")
         try:
             view = memoryview(data)
         except TypeError:
             return b"".join(map(self.pack, data))
-        if view.itemsize > 1 and (view.itemsize != self.bytes and len(self.fields) == 1 or self.native and
-                                  struct.calcsize(view.format) == self.bytes and view.format.lstrip("<>=@") !=
-                                  self.native and {view.format[-1], self.native} not in ({"l", "q"}, {"L", "Q"})):
-            raise TypeError(f"records are {self.native or self.bytes}, and not items of the format {view.format!r}")
+        except ValueError:
+            # NumPy shows no dates in fields.
+            if dtype != self.dtype:
+                raise
+            return memoryview(data.view(f"V{dtype.itemsize}"))
+        if not self._fits(view, dtype):
+            raise TypeError(f"records are {self.dtype or self.fields[0][1]}, and no items of format {view.format!r}")
         return view
+
+    def _fits(self, view, dtype):
+        """Whether what a buffer has is such records, or bytes."""
+        if not self.fields or view.itemsize == 1:
+            return True
+        if view.format[0] == "T":
+            return view.itemsize == self.bytes and (dtype is None or self.dtype is None or dtype == self.dtype)
+        type_ = self.fields[0][1]
+        if len(self.fields) > 1 or type_[:5] == "bytes":
+            return True
+        code = format_of(view)[-1]
+        big = view.format[0] in ">!" or view.format[0] not in "<>!" and _NATIVE == ">"
+        return view.itemsize == self.bytes and type_ == _KEYS.get(code, "") + ("be" if big else "le")
 
     @staticmethod
     def same(item):
@@ -141,6 +181,11 @@ class Records:
             rows = self._packer.iter_unpack(data)
             return [row[0] for row in rows] if len(self.fields) == 1 else list(rows)
         return [self.unpack(data[i:i + self.bytes]) for i in range(0, len(data), self.bytes)]
+
+
+def format_of(view):
+    """That of struct, in which a long of the machine has another name where that has 8 bytes."""
+    return {"l": "q", "L": "Q"}.get(view.format, view.format) if view.itemsize == 8 else view.format
 
 
 def of(spec):
@@ -170,7 +215,9 @@ class Order(_Object):
 
     def __init__(self, records, key=None, *, cmp=None, ctx=None):
         ctx = ctx or default_context()
-        if records == "lines":
+        if isinstance(records, str) and records == "lines":
+            if cmp or callable(key):
+                raise TypeError("lines are sorted by options of the command")
             self._h = _c.emb_order_options(ctx, key)
             return
         records = of(records)
