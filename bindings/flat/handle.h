@@ -573,7 +573,7 @@ static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_
 
 	pthread_mutex_lock(&emb_lock);
 	h = emb_find(id);
-	if (!h || h->kind != kind || h->closing) {
+	if (!h || h->kind != kind || h->closing || (kind->part && h->whole && h->whole->closing)) {
 		pthread_mutex_unlock(&emb_lock);
 		emb_refuse(h && h->kind != kind ? EM_ERR_INVAL : EM_ERR_STATE,
 			   h && h->kind != kind ? "the handle is of another kind" : "it is closed");

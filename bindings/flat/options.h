@@ -4,11 +4,14 @@
  *
  * Names are those of the fields.  A field that is a struct has names with its own in front, "sort.memory"; one of
  * several disks its number, "disks.0.path"; one of several texts its name again.  Numbers are digits, sizes also as the
- * command has them ("64M"); an order is the number of its handle, a function the number that the language has for it.
+ * command has them ("64M"); an order is the number of its handle, a function "#" and the number that the language has
+ * for it, so that no number of the user's is one.
  * A language that could not write an option writes one without a name: why that is.
  */
 #ifndef EMB_OPTIONS_H
 #define EMB_OPTIONS_H
+
+#include <errno.h>
 
 #include "flat/callbacks.h"
 #include "fields.h"
@@ -68,8 +71,9 @@ static uint64_t emb_digits(const char *name, const char *text, uint64_t most)
 	char line[120];
 	uint64_t n;
 
+	errno = 0;
 	n = strtoull(text, &end, 10);
-	if (text[0] >= '0' && text[0] <= '9' && *end == 0 && n <= most)
+	if (text[0] >= '0' && text[0] <= '9' && *end == 0 && n <= most && !errno)
 		return n;
 	snprintf(line, sizeof line, "the option %.40s cannot be '%.40s'", name, text);
 	emb_refuse(EM_ERR_INVAL, line);
@@ -152,14 +156,29 @@ static const void *emb_fill_policy(const char *value)
 	return NULL;
 }
 
+static void emb_fill_signed(const struct emb_field *f, char *to, const char *value)
+{
+	char *end = NULL, line[120];
+	const double x = strtod(value, &end);
+	const int32_t n = x >= INT32_MIN && x <= INT32_MAX ? (int32_t)x : 0;
+
+	if (*value && *end == 0 && (f->kind == EMB_DOUBLE || x == n)) {
+		if (f->kind == EMB_DOUBLE)
+			*(double *)to = x;
+		else
+			*(int32_t *)to = n;
+		return;
+	}
+	snprintf(line, sizeof line, "the option %.40s cannot be '%.40s'", f->name, value);
+	emb_refuse(EM_ERR_INVAL, line);
+}
+
 static void emb_fill_number(const struct emb_field *f, char *to, const char *value)
 {
 	uint64_t n = 0;
 
-	if (f->kind == EMB_DOUBLE) {
-		*(double *)to = strtod(value, NULL);
-	} else if (f->kind == EMB_I32) {
-		*(int32_t *)to = (int32_t)strtol(value, NULL, 10);
+	if (f->kind == EMB_DOUBLE || f->kind == EMB_I32) {
+		emb_fill_signed(f, to, value);
 	} else if (f->kind == EMB_U32) {
 		*(uint32_t *)to = (uint32_t)emb_digits(f->name, value, UINT32_MAX);
 	} else if (value[0] >= '0' && value[0] <= '9' && value[strspn(value, "0123456789")]) {
@@ -173,11 +192,24 @@ static void emb_fill_number(const struct emb_field *f, char *to, const char *val
 	}
 }
 
+/** The number that the language has for a function; 0, with a refusal: it is none. */
+static uint64_t emb_fn_of(const char *name, const char *value)
+{
+	char line[120];
+
+	if (value[0] == '#')
+		return strtoull(value + 1, NULL, 10);
+	snprintf(line, sizeof line, "the option %.40s is to be a function", name);
+	emb_refuse(EM_ERR_INVAL, line);
+	return 0;
+}
+
 /** A function among the options, and its user behind it. */
 static void emb_fill_fn(const struct emb_struct *s, const struct emb_field *f, void *to, const char *value)
 {
 	char *at = (char *)to + f->offset;
-	struct emb_fn *fn = emb_fn_new(strtoull(value, NULL, 10), 0);
+	const uint64_t id = emb_fn_of(f->name, value);
+	struct emb_fn *fn = id ? emb_fn_new(id, 0) : NULL;
 
 	if (!fn)
 		return;
@@ -224,6 +256,7 @@ static size_t emb_fill_some(const struct emb_struct *s, void *to, struct emb_opt
 {
 	const struct emb_field *f, *log = NULL;
 	size_t used = 0;
+	uint64_t id;
 
 	memcpy(to, s->init, s->size);
 	for (f = s->fields; f->name; f++) {
@@ -261,8 +294,8 @@ static size_t emb_fill_some(const struct emb_struct *s, void *to, struct emb_opt
 	/* Last, as the library frees what it needs, from when it is called. */
 	if (log && !emb_now.refused)
 		emb_fill_fn(s, log, to, emb_option(from, prefix, log->name, 0));
-	else if (log)
-		emb_up_release(strtoull(emb_option(from, prefix, log->name, 0), NULL, 10));
+	else if (log && (id = emb_fn_of(log->name, emb_option(from, prefix, log->name, 0))) != 0)
+		emb_up_release(id);
 	return used;
 }
 

@@ -182,7 +182,7 @@ static const void *emb_one(const struct emb_view *view, uint64_t unit)
 static const char *emb_text_of(const struct emb_view *view)
 {
 	if (!emb_now.refused && !view->none && (view->n == 0 || ((const char *)view->p)[view->n - 1]))
-		emb_refuse(EM_ERR_INVAL, "a text has a zero behind it");
+		emb_refuse(EM_ERR_INVAL, "a text has a zero behind it, and none in it");
 	return view->none ? NULL : (const char *)view->p;
 }
 
@@ -381,7 +381,7 @@ static struct emb_fn *emb_order_fn(const struct emb_view *view, uint64_t *bytes,
 		emb_refuse(EM_ERR_INVAL, "an order by a function has a function, and the size of records");
 		return NULL;
 	}
-	id = emb_digits("fn", fn, UINT64_MAX);
+	id = emb_fn_of("fn", fn);
 	*bytes = emb_call.order_bytes = emb_digits("record_size", size, UINT64_MAX);
 	if (!emb_now.refused)
 		return emb_fn_new(id, *bytes);

@@ -81,7 +81,7 @@ func (c *ends[T]) PopMany(room []T) (int, error) {
 	room = room[:min(uint64(len(room)), c.Len())]
 	if len(room) == 0 {
 		if c.Closed() {
-			return 0, &Error{Status: ErrState, Text: "it is closed"}
+			return 0, closed
 		}
 		return 0, io.EOF
 	}
@@ -212,6 +212,9 @@ func (c *sequence[T]) Write(i uint64, records []T) error {
 func (c *sequence[T]) All() iter.Seq2[uint64, T] {
 	return func(yield func(uint64, T) bool) {
 		room := make([]T, max(chunk/sizeOf[T](), 1))
+		if c.Closed() {
+			c.err = closed
+		}
 		for at := uint64(0); at < c.Len(); {
 			some := room[:min(uint64(len(room)), c.Len()-at)]
 			if c.err = c.Read(at, some); c.err != nil {

@@ -80,6 +80,8 @@ func invalid(format string, args ...any) error {
 // end is what positive statuses are, within this package.
 var end error = &Error{Text: "there is none"}
 
+var closed error = &Error{Status: ErrState, Text: "it is closed"}
+
 // only is the error of a call, which may have results.
 func only(r *raw.Result) error {
 	switch {

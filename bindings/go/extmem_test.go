@@ -213,6 +213,41 @@ func TestFunctions(t *testing.T) {
 	equal(t, raw.Kept(), before)
 }
 
+// What is no text, no function, or closed is told.
+func TestMistakes(t *testing.T) {
+	ctx := context(t)
+	order, err := NewTextOrder(ctx, "")
+	check(t, err)
+	dir := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "a"), []byte("x\n"), 0o600))
+	_, err = SortFile(ctx, order, []string{filepath.Join(dir, "a\x00b")}, filepath.Join(dir, "out"), nil)
+	equal(t, errors.Is(err, ErrInvalid), true)
+	for _, opts := range []Options{{"progress": 1}, {"run_records": "99999999999999999999"}} {
+		_, err = NewSorter[uint64](ctx, nil, opts)
+		equal(t, errors.Is(err, ErrInvalid), true)
+	}
+	for _, opts := range []Options{{"log": 1}, {"priority": "x"}, {"priority": 1 << 40}} {
+		_, err = Open(opts)
+		equal(t, errors.Is(err, ErrInvalid), true)
+	}
+	v, err := NewVector[uint64](ctx, nil)
+	check(t, err)
+	check(t, v.Push(1))
+	check(t, v.Close())
+	for range v.All() {
+		t.Fatal("it is closed")
+	}
+	equal(t, errors.Is(v.Err(), ErrState), true)
+	tree, err := NewBTree[uint64, uint64](ctx, "", nil)
+	check(t, err)
+	check(t, tree.Set(1, 1))
+	check(t, tree.Set(2, 2))
+	for range tree.All() {
+		check(t, tree.Close())
+	}
+	equal(t, errors.Is(tree.Err(), ErrState), true)
+}
+
 func TestContainers(t *testing.T) {
 	ctx, dir := context(t), t.TempDir()
 	v, err := NewVector[uint32](ctx, nil)

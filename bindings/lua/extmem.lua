@@ -246,7 +246,7 @@ function Container:__len() return self:call("size") end
 -- Arrays: v[i] and v[i] = item, positions from 1; #v, ipairs(v), each().
 local Sequence = class(Container)
 function Sequence.__newindex(self, at, item)
-	if math.type(at) ~= "integer" then
+	if type(at) ~= "number" then
 		rawset(self, at, item)
 	elseif at == #self + 1 then
 		self:push(item)
@@ -256,9 +256,9 @@ function Sequence.__newindex(self, at, item)
 end
 local function positions(of)
 	of.__index = function(self, at)
-		if math.type(at) ~= "integer" then
+		if type(at) ~= "number" then
 			return of[at]
-		elseif at >= 1 and at <= #self then
+		elseif at >= 1 and at <= #self and at % 1 == 0 then
 			return self:call("get", at - 1)
 		end
 	end
@@ -272,7 +272,7 @@ function Sequence:write(at, many) self:call("write", at - 1, many) end
 function Sequence:each()
 	local from = 1
 	return each(function()
-		local list = self:items(self:read(from, 65536))
+		local list = from <= #self and self:items(self:read(from, 65536)) or {}
 		from = from + #list
 		return list
 	end)

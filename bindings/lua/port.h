@@ -73,6 +73,11 @@ static int emb_is_true(lua_State *L, emb_value v)
 	return lua_toboolean(L, v);
 }
 
+static int emb_is_boolean(lua_State *L, emb_value v)
+{
+	return lua_isboolean(L, v);
+}
+
 static int emb_is_bytes(lua_State *L, emb_value v)
 {
 	return lua_type(L, v) == LUA_TSTRING;
@@ -478,6 +483,7 @@ static emb_value emb_from_handle(lua_State *L, emb_handle *h)
 	return lua_gettop(L);
 }
 
+/** NULL: it was collected, and a finalizer of the caller's still has it. */
 static emb_handle *emb_self(lua_State *L)
 {
 	return *(emb_handle **)luaL_checkudata(L, 1, EMB_HANDLE_CLASS);
@@ -485,22 +491,26 @@ static emb_handle *emb_self(lua_State *L)
 
 static int emb_lua_close(lua_State *L)
 {
+	emb_handle *h = emb_self(L);
+
 	(void)emb_begin(L);
-	return emb_close(L, emb_self(L)) ? lua_error(L) : 0;
+	return h && emb_close(L, h) ? lua_error(L) : 0;
 }
 
 static int emb_lua_cancel(lua_State *L)
 {
 	emb_handle *h = emb_self(L);
 
-	if (h->object && h->kind->cancel)
+	if (h && h->object && h->kind->cancel)
 		h->kind->cancel(h->object);
 	return 0;
 }
 
 static int emb_lua_closed(lua_State *L)
 {
-	lua_pushboolean(L, emb_closed(emb_self(L)));
+	const emb_handle *h = emb_self(L);
+
+	lua_pushboolean(L, !h || emb_closed(h));
 	return 1;
 }
 

@@ -56,13 +56,15 @@ function option(name, value) {
 	if (value === undefined || value === null)
 		return [];
 	if (Array.isArray(value))
-		return value.flatMap((one, i) => option(typeof one === 'object' ? `${name}.${i}` : name, one));
+		return value.flatMap((one, i) => option(one?.constructor === Object ? `${name}.${i}` : name, one));
+	if (value instanceof Uint8Array)
+		return [name, value];
 	if (value instanceof Base)
 		return [name, String(value._h)];
 	if (typeof value === 'object')
 		return Object.entries(value).flatMap(([key, one]) => option(`${name}.${key}`, one));
 	if (typeof value === 'function')
-		return [name, String(register(name.endsWith('progress') ? byPhase(value) : value))];
+		return [name, `#${register(name.endsWith('progress') ? byPhase(value) : value)}`];
 	return [name, String(typeof value === 'boolean' ? Number(value) : value)];
 }
 

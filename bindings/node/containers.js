@@ -32,8 +32,10 @@ class Sequence extends Container {
 	}
 
 	slice(begin = 0, end = this.length) {
-		const n = Math.min(Number(end), Number(this.length)) - Number(begin);
-		return this.records.filled(n, (room) => { this.readInto(begin, room); });
+		const size = Number(this.length);
+		const [from, to] = [begin, end].map((i) => Math.trunc(Number(i)) || 0)
+			.map((i) => i < 0 ? Math.max(i + size, 0) : Math.min(i, size));
+		return this.records.filled(to - from, (room) => { this.readInto(from, room); });
 	}
 
 	*[Symbol.iterator]() {
@@ -51,7 +53,7 @@ class Deque extends Sequence {}
 class Ends extends Container {
 	*drain() {
 		while (this.length > 0)
-			yield* this.records.items(this.popMany(this.records.chunk));
+			yield this.pop();
 	}
 }
 

@@ -19,7 +19,9 @@ export type Count = number | bigint;
 /** Fields of em_format. */
 export type Format = { [field: string]: number };
 export type Stats = { [name: string]: any };
-type Paths = string | string[];
+/** A Buffer is a path whose bytes are no UTF-8. */
+type Path = string | Uint8Array;
+type Paths = Path | Path[];
 /** Other fields of the structs in <extmem/*.h>, by name. */
 export interface Options { memory?: Size; ctx?: Context; [field: string]: any }
 export interface SortOptions extends Options {
@@ -157,7 +159,7 @@ export class Stream extends Batches { // em_stream
 	batch(n: number): this;                                        // = batch
 	/** To a sink, which is left open, and not finished. */
 	pump(sink: Sink): Count;                                       // = pump
-	to(sink: string | Sorter | Vector | Stack | Queue | Deque | PriorityQueue | BTree, opts?: { format?: Format }): Count;
+	to(sink: Path | Sorter | Vector | Stack | Queue | Deque | PriorityQueue | BTree, opts?: { format?: Format }): Count;
 	/** Of the sort that it is; of the runs of sortReduce(); what its graph takes of memory, and how far that got. */
 	sortStats(): Stats;                                            // = sort_stats_get
 	runsInfo(): Stats;                                             // = runs_info_get
@@ -169,9 +171,9 @@ export class Sink extends Base { // em_sink
 	/** fn(batch), and fn(null) when it is finished. */
 	constructor(records: RecordSpec, fn: (batch: Some | null) => unknown, opts?: { ctx?: Context });
 	/** A file, which is there when it is finished. */
-	static file(records: RecordSpec, path: string, opts?: In): Sink;
+	static file(records: RecordSpec, path: Path, opts?: In): Sink;
 	                                             // = em_sink_file(ctx._h, Records.of(records).bytes, path) of records
-	static lines(path: string, opts?: In): Sink;                   // = em_sink_lines(ctx._h, path, format) of 'lines'
+	static lines(path: Path, opts?: In): Sink;                     // = em_sink_lines(ctx._h, path, format) of 'lines'
 	/** Nothing: they are counted. */
 	static discard(records: RecordSpec, opts?: In): Sink;
 	                                                // = em_sink_discard(ctx._h, Records.of(records).bytes) of records
@@ -228,12 +230,12 @@ export class Sorter extends Pull { // em_sorter
 	constructor(records: RecordSpec | 'lines', opts?: SortOptions);
 	/** Fill it with the next records: how many there were; 0 behind the last. */
 	readInto(room: Bytes): number;                                 // = emb_read(this._finished()._h, room) ?? 0
-	pushFile(file: string): void;                                  // = push_file
+	pushFile(file: Path): void;                                    // = push_file
 	/** Sorted records; the sorter has to be finished. */
 	stream(): Stream;                                              // = em_stream_sorter(this._h)
 	sink(): Sink;                                                  // = em_sink_sorter(this._h)
 	/** What is left, to a file, which appears when it is whole. */
-	writeFile(file: string): void;                                 // = em_sorter_pull_file(this._finished()._h, file)
+	writeFile(file: Path): void;                                   // = em_sorter_pull_file(this._finished()._h, file)
 	clear(): void;
 }
 export class Top extends Pull { // em_top
@@ -243,18 +245,18 @@ export class Top extends Pull { // em_top
 export function sort<T extends ArrayBufferView>(data: T, opts?: SortOptions & { records?: RecordSpec }): T;
 export function sort(data: Iterable<Item>, opts: SortOptions & { records: RecordSpec | 'lines' }): any;
 
-export function sortFile(inputs: Paths, output: string, opts?: FileOptions): Stats;
+export function sortFile(inputs: Paths, output: Path, opts?: FileOptions): Stats;
 	// = em_sort_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output, options(rest))
-export function mergeFiles(inputs: Paths, output: string, opts?: FileOptions): Stats;
+export function mergeFiles(inputs: Paths, output: Path, opts?: FileOptions): Stats;
 	// = em_merge_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output, options(rest))
-export function uniqueFile(inputs: Paths, output: string, opts?: UniqueOptions): Stats;
+export function uniqueFile(inputs: Paths, output: Path, opts?: UniqueOptions): Stats;
 	// = em_unique_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output,
 	//   options({ count, presorted, min_count, max_count, sort: rest }))
-export function topFile(inputs: Paths, output: string, k: number, opts?: TopOptions): Stats;
+export function topFile(inputs: Paths, output: Path, k: number, opts?: TopOptions): Stats;
 	// = em_top_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, start, k, output, options(rest))
-export function shuffleFile(inputs: Paths, output: string, opts?: ShuffleOptions): Stats;
+export function shuffleFile(inputs: Paths, output: Path, opts?: ShuffleOptions): Stats;
 	// = em_shuffle_files(ctx._h, Records.of(records).bytes, inputs, output, options({ ...rest, key }))
-export function checkFile(file: string, opts?: FileOptions): Stats & { first: Buffer | null };
+export function checkFile(file: Path, opts?: FileOptions): Stats & { first: Buffer | null };
 
 type Entry = [Item, Item];
 type Part = { from?: any; to?: any; reverse?: boolean };
@@ -289,7 +291,7 @@ declare class Sequence extends Container implements Iterable<Item> {
 type Position = number | bigint;
 /** An array on disks with a cache; with path, the file is the array. */
 export class Vector extends Sequence { // em_vector
-	constructor(records: RecordSpec, opts?: Options & { items?: Many; path?: string; mode?: 'r' | 'r+' | 'w' });
+	constructor(records: RecordSpec, opts?: Options & { items?: Many; path?: Path; mode?: 'r' | 'r+' | 'w' });
 	resize(n: number | bigint): void;                              // = resize
 	clear(): void;                                                 // = resize(0)
 	sink(opts?: { from?: number }): Sink;                          // = em_sink_vector(this._h, opts?.from ?? this.length)
@@ -297,7 +299,7 @@ export class Vector extends Sequence { // em_vector
 	readMany(positions: BigUint64Array | Iterable<number | bigint>): any;
 	                                                               // = read_many(new Records('u64').many(positions))
 	flush(durable?: boolean): void;                                // = flush
-	export(file: string): void;                                    // = export
+	export(file: Path): void;                                      // = export
 	/** In place: how many are left in front, which are fewer with unique. */
 	sort(opts?: SortOptions): number;                              // = sort(0, this.length, order, opts)
 	shuffle(opts?: Options & { seed?: number | bigint }): void;
@@ -331,7 +333,7 @@ declare class Ends extends Container {
 	pop(): Item | undefined;                                       // = pop
 	/** Up to n; of a stack in the order in which they were pushed. */
 	popMany(n: number): Some;
-		// = this.records.filled(Math.min(n, Number(this.length)), (room) => void c.em_%_pop_many(this._h, room))
+	                // = this.records.filled(Math.min(n, Number(this.length)), (room) => void c.em_%_pop_many(this._h, room))
 	peek(): Item | undefined;                                      // = top
 	/** Take out item after item. */
 	drain(): Generator<Item>;
@@ -369,7 +371,7 @@ type Found = { records: Uint8Array; found: Uint8Array };
 /** A sorted map, a B+-tree.  With path, one that was saved, to be read. */
 export class BTree extends Container implements Iterable<Entry> { // em_btree
 	constructor(key: RecordSpec, value?: RecordSpec, opts?: Options & { entries?: Iterable<[Item, Item?]>;
-		order?: Key; path?: string });
+		order?: Key; path?: Path });
 	readonly size: number;                                         // = size
 	stream(part?: Part): Stream;
 		// = em_stream_btree(this._h, this.records.bound(part?.from),
@@ -399,7 +401,7 @@ export class BTree extends Container implements Iterable<Entry> { // em_btree
 	getMany(keys: Keys): Found;                                    // = get_many
 	/** Fill an empty tree with all that a Sorter of whole records, by the order of the tree, has. */
 	load(sorter: Sorter): void;                                    // = load_sorted(sorter, [])
-	save(file: string): void;                                      // = save
+	save(file: Path): void;                                        // = save
 	verify(): void;                                                // = verify
 	cursor(): Cursor;
 }

@@ -29,7 +29,7 @@ const ARGUMENTS = {
 	Stream: (x) => `${x}._h`,
 	'Sink[]': (x) => `handles(${x})`,
 	'Stream[]': (x) => `handles([this, ...${x}])`,
-	SortOptions: (x) => `options({ ...${x}, key: undefined })`,
+	SortOptions: (x) => `options({ ...${x}, key: undefined, cmp: undefined })`,
 };
 const RESULTS = {
 	any: (call) => `return this.records.wrap(${call});`,
@@ -78,7 +78,7 @@ function read(text) {
 function method({ how, name, list, type, call, of }, kind) {
 	const parameters = list.split(/, (?=[.\w]+\??:)/).filter(Boolean).map((one) => one.match(/^(\.*)(\w+)\??: (.*)$/));
 	const before = parameters.flatMap(([, , one, is]) => [
-		is === 'SortOptions' && `const order = keyed(this, ${one}?.key);`,
+		is === 'SortOptions' && `const order = keyed(this, ${one}?.key, ${one}?.cmp);`,
 		is === 'In' && `const { ctx = defaultContext(), format: own } = ${one} ?? {}, format = options(own);`,
 		is in FILES && `const { key, records = 'lines', ctx = defaultContext(), ${FILES[is]}...rest } = ${one} ?? {};`,
 		ARGUMENTS[is] && `${one} = ${ARGUMENTS[is](one)};`,

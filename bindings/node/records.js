@@ -7,12 +7,25 @@ const { c, Base, defaultContext, options, register } = require('./base');
 const CHUNK = 1 << 20;
 const LITTLE = os.endianness() === 'LE';
 const NUMBERS = {
+	__proto__: null,
 	u64: BigUint64Array, i64: BigInt64Array, u32: Uint32Array, i32: Int32Array, u16: Uint16Array, i16: Int16Array,
 	u8: Uint8Array, i8: Int8Array, f64: Float64Array, f32: Float32Array,
 };
 
-const bytesOf = (a) => a instanceof ArrayBuffer ? new Uint8Array(a)
-	: new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+function bytesOf(a) {
+	if (a instanceof ArrayBuffer)
+		return new Uint8Array(a);
+	if (!ArrayBuffer.isView(a))
+		throw new TypeError(`bytes are wanted, and not ${a === null ? a : `a ${typeof a}`}`);
+	return new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+}
+
+/** Many items, one by one. */
+function each(data) {
+	if (typeof data !== 'object' || typeof data?.[Symbol.iterator] !== 'function')
+		throw new TypeError('what is many is a buffer, or an iterable of items');
+	return data;
+}
 const viewOf = (a) => new DataView(a.buffer, a.byteOffset, a.byteLength);
 
 /** A number among others. */
@@ -28,15 +41,15 @@ class Field {
 
 	/** Never rounded, never cut off. */
 	store(view, value) {
-		if (this.bytes === 8 && this.type !== 'f64') {
-			if (typeof value === 'number' && !Number.isSafeInteger(value))
-				throw new RangeError(`${value} is no exact number of 64 bits: use a BigInt`);
-			value = BigInt(value);
-		} else if (typeof value !== 'number') {
-			throw new TypeError(`a Number is wanted, and not a ${typeof value}`);
-		}
+		const whole = this.bytes === 8 && this.type !== 'f64';
+		if (typeof value !== 'number' && !(whole && typeof value === 'bigint'))
+			throw new TypeError(`a ${whole ? 'BigInt or ' : ''}Number is wanted, and not ${value === null ? value
+				: `a ${typeof value}`}`);
+		if (whole && typeof value === 'number' && !Number.isSafeInteger(value))
+			throw new RangeError(`${value} is no exact number of 64 bits: use a BigInt`);
+		value = whole ? BigInt(value) : value;
 		view[this.set](this.at, value, LITTLE);
-		if (this.load(view) !== value && this.type !== 'f32' && !Number.isNaN(value))
+		if (this.load(view) !== value && !this.type.startsWith('f'))
 			throw new RangeError(`${value} is no number of the type ${this.type}`);
 	}
 
@@ -64,6 +77,8 @@ class Records extends Shape {
 	/** 'u64', ...; a number of bytes; or { name: 'u64', ... }. */
 	constructor(spec) {
 		super();
+		if (!['string', 'number'].includes(typeof spec) && (typeof spec !== 'object' || !spec))
+			throw new TypeError(`records are a type of numbers, a number of bytes, or fields, and not ${spec}`);
 		const named = typeof spec === 'string' ? { value: spec } : typeof spec === 'number' ? {} : spec;
 		this.fields = [];
 		this.bytes = 0;
@@ -99,7 +114,7 @@ class Records extends Shape {
 	/** Items, or a buffer of records, as a buffer. */
 	many(data) {
 		if (!(data instanceof ArrayBuffer || ArrayBuffer.isView(data)))
-			return Buffer.concat(Array.from(data, (item) => this.pack(item)));
+			return Buffer.concat(Array.from(each(data), (item) => this.pack(item)));
 		if (![ArrayBuffer, Uint8Array, DataView, this.Array ?? DataView].some((Class) => data instanceof Class))
 			throw new TypeError(`records of ${this.bytes} bytes are no ${data.constructor.name}`);
 		return data;
@@ -125,7 +140,7 @@ class Records extends Shape {
 
 	/** So many at most, which a function of the module puts there: how many these were, or all. */
 	filled(most, fn) {
-		const room = new Uint8Array(Math.max(Number(most), 0) * this.bytes);
+		const room = new Uint8Array(Math.max(Math.trunc(Number(most)) || 0, 0) * this.bytes);
 		const got = fn(room);
 		return this.wrap(got === undefined ? room : room.subarray(0, Number(got) * this.bytes));
 	}
@@ -185,7 +200,7 @@ class Lines extends Shape {
 
 	/** How many, where they end, and they. */
 	many(lines) {
-		const list = Array.from(lines, this.pack);
+		const list = Array.from(each(lines), this.pack);
 		let end = 0;
 		const head = BigUint64Array.from([list.length, ...list.map((line) => end += line.byteLength)], BigInt);
 		return Buffer.concat([bytesOf(head), ...list]);
@@ -213,9 +228,11 @@ class Order extends Base {
 	/** key: fields, options of the command for 'lines', or a function of many records that returns BigUint64Array. */
 	constructor(records, key, { cmp, ctx = defaultContext() } = {}) {
 		const r = Records.of(records);
+		if (r === LINES && (cmp || typeof key === 'function'))
+			throw new TypeError('lines are sorted by options of the command');
 		const by = (fn) => options({ record_size: r.bytes, fn });
 		super(r === LINES ? c.emb_order_options(ctx._h, r.order(key))
-			: cmp ? c.em_order_cmp(ctx._h, by((a, b) => cmp(r.unpack(a), r.unpack(b))))
+			: cmp ? c.em_order_cmp(ctx._h, by((a, b) => compared(cmp(r.unpack(a), r.unpack(b)))))
 				: typeof key === 'function' ? c.em_order_key_fn(ctx._h, by(keysBy(key, r)))
 					: c.em_order_parse(ctx._h, r.bytes, r.order(key)), ctx, r);
 	}
@@ -224,6 +241,12 @@ class Order extends Base {
 		const name = this.records === LINES ? 'em_text_compare' : 'em_order_compare';
 		return c[name](this._h, this.records.pack(a), this.records.pack(b));
 	}
+}
+
+function compared(result) {
+	if (typeof result !== 'number')
+		throw new TypeError(`a comparison gives a Number: below, at or above 0, and not a ${typeof result}`);
+	return result;
 }
 
 const keysBy = (fn, records) => (some, n) => {
@@ -236,6 +259,6 @@ const keysBy = (fn, records) => (some, n) => {
 const orderOf = (records, key, opts) => key instanceof Order ? key : new Order(records, key, opts);
 
 /** The handle of an order of the records of an object. */
-const keyed = (object, key) => orderOf(object.records, key, { ctx: object._ctx })._h;
+const keyed = (object, key, cmp) => orderOf(object.records, key, { cmp, ctx: object._ctx })._h;
 
 module.exports = { NUMBERS, LINES, Records, Pairs, Order, bytesOf, keyed, orderOf };

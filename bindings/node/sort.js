@@ -37,8 +37,8 @@ class Top extends Pull {
 
 /** A sorted copy of a TypedArray, or of items. */
 function sort(data, { records, ...opts } = {}) {
-	const type = Object.keys(NUMBERS).find((name) => data.constructor === NUMBERS[name]);
-	const s = new Sorter(records ?? type ?? data.BYTES_PER_ELEMENT, opts);
+	const type = Object.keys(NUMBERS).find((name) => data?.constructor === NUMBERS[name]);
+	const s = new Sorter(records ?? type ?? data?.BYTES_PER_ELEMENT, opts);
 	try {
 		return s.push(data).read();
 	} finally {

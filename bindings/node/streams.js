@@ -78,7 +78,7 @@ class Stream extends Batches {
 	}
 
 	to(sink, { format } = {}) {
-		if (typeof sink === 'string')
+		if (typeof sink === 'string' || sink instanceof Uint8Array)
 			return this.records === LINES ? c.emb_stream_to_lines(this._h, this._ctx._h, sink, options(format))
 				: c.emb_stream_to_file(this._h, this._ctx._h, sink);
 		const from = sink._kind === 'vector' ? [sink.length] : [];

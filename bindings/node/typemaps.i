@@ -129,11 +129,21 @@ static void emb_view_get(napi_env env, napi_value v, struct emb_view *view)
 	view->n = n;
 }
 
-/** The bytes of a string, and a zero; written if there is room. */
+/** The bytes of a string, or a Buffer that is one, and a zero; written if there is room. */
 static size_t emb_string_get(napi_env env, napi_value v, char *to, size_t room)
 {
+	bool is = false;
+	void *p = NULL;
 	size_t n = 0;
 
+	if (napi_is_buffer(env, v, &is) == napi_ok && is) {
+		napi_get_buffer_info(env, v, &p, &n);
+		if (n && memchr(p, 0, n))
+			emb_refuse(EM_ERR_INVAL, "a string has a zero in it");
+		else if (to && n < room)
+			memcpy(to, p, n);
+		return n + 1;
+	}
 	if (napi_get_value_string_utf8(env, v, to, room, &n) != napi_ok)
 		emb_refuse(EM_ERR_INVAL, "a string, or an array of strings, is wanted here");
 	else if (to && memchr(to, 0, n))

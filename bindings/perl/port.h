@@ -126,6 +126,14 @@ static int emb_is_true(emb_env *env, emb_value v)
 	return SvTRUE(v) ? 1 : 0;
 }
 
+/** They are numbers, or texts. */
+static int emb_is_boolean(emb_env *env, emb_value v)
+{
+	(void)env;
+	(void)v;
+	return 0;
+}
+
 static int emb_is_bytes(emb_env *env, emb_value v)
 {
 	dTHX;
@@ -185,7 +193,7 @@ static const char *emb_bytes_of(emb_env *env, emb_value v, size_t *n)
 	return emb_hold(env, v, &anchor, n);
 }
 
-/** Characters above 255 are given as UTF-8. */
+/** The bytes that open() takes, too; also of an object that knows its text, such as a path. */
 static const char *emb_text_of(emb_env *env, emb_value v)
 {
 	dTHX;
@@ -193,13 +201,11 @@ static const char *emb_text_of(emb_env *env, emb_value v)
 	STRLEN len = 0;
 	const char *text;
 
-	if (!emb_is_bytes(env, v)) {
+	if (!emb_is_bytes(env, v) && !(SvROK(v) && SvAMAGIC(v))) {
 		emb_wrong(env, "a text is wanted here");
 		return NULL;
 	}
 	copy = sv_2mortal(newSVsv(v));
-	if (SvUTF8(copy))
-		sv_utf8_downgrade(copy, 1);
 	text = SvPV(copy, len);
 	if (strlen(text) == len)
 		return text;
@@ -561,6 +567,8 @@ static int emb_call_sv(SV *function, int n, const emb_value *argv, emb_value *re
 	dTHX;
 	dSP;
 	dJMPENV;
+	/* As sort() of Perl leaves it. */
+	SV *before = SvROK(ERRSV) || SvTRUE(ERRSV) ? sv_mortalcopy(ERRSV) : NULL;
 	int i, jumped;
 
 	PUSHSTACKi(PERLSI_UNKNOWN);
@@ -581,8 +589,12 @@ static int emb_call_sv(SV *function, int n, const emb_value *argv, emb_value *re
 	*result = i == 1 ? POPs : &PL_sv_undef;
 	PUTBACK;
 	POPSTACK;
-	if (!SvTRUE(ERRSV))
+	/* An object may be false. */
+	if (!SvROK(ERRSV) && !SvTRUE(ERRSV)) {
+		if (before)
+			sv_setsv(ERRSV, before);
 		return 0;
+	}
 	emb_pend(newSVsv(ERRSV));
 	sv_setpvs(ERRSV, "");
 	return -1;

@@ -85,7 +85,7 @@ static void emb_arrow_array_free(PyObject *capsule)
 	free(a);
 }
 
-/** arrow_fields(schema capsule): a list of (name, format, width); one of them for what is no struct. */
+/** arrow_fields(schema capsule): a list of (name, format, width, flags); one of them for what is no struct. */
 static PyObject *emb_arrow_fields(PyObject *self, PyObject *args)
 {
 	PyObject *capsule, *list;
@@ -103,7 +103,8 @@ static PyObject *emb_arrow_fields(PyObject *self, PyObject *args)
 	for (i = 0; list && i < (n < 0 ? 1 : n); i++) {
 		const struct ArrowSchema *one = n < 0 ? s : s->children[i];
 		const size_t width = one->dictionary ? 0 : emb_arrow_width(one->format);
-		PyObject *item = Py_BuildValue("(ssn)", one->name ? one->name : "", one->format, (Py_ssize_t)width);
+		PyObject *item = Py_BuildValue("(ssnL)", one->name ? one->name : "", one->format, (Py_ssize_t)width,
+					       (long long)one->flags);
 
 		if (!item || PyList_Append(list, item))
 			Py_CLEAR(list);
@@ -324,6 +325,7 @@ static int emb_arrow_fill_schema(struct ArrowSchema *s, PyObject *fields, int is
 	const Py_ssize_t n = PyList_Size(fields);
 	const char *name, *format;
 	Py_ssize_t c, width;
+	long long flags;
 
 	if (is_struct && emb_arrow_make_schema(s, "+s", "", (int64_t)n))
 		return -1;
@@ -332,12 +334,13 @@ static int emb_arrow_fill_schema(struct ArrowSchema *s, PyObject *fields, int is
 
 		if (is_struct)
 			s->children[c] = one;
-		if (!one || !PyArg_ParseTuple(PyList_GetItem(fields, c), "ssn", &name, &format, &width) ||
+		if (!one || !PyArg_ParseTuple(PyList_GetItem(fields, c), "ssnL", &name, &format, &width, &flags) ||
 		    emb_arrow_make_schema(one, format, name, 0)) {
 			if (is_struct)
 				s->release(s);
 			return -1;
 		}
+		one->flags = flags;
 	}
 	return 0;
 }

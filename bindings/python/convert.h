@@ -178,6 +178,16 @@ static int emb_cmp(const void *a, const void *b, void *user)
 	return (int)result;
 }
 
+/** A whole number from 0 on, also of NumPy: UINT64_MAX with an exception where it is none. */
+static uint64_t emb_unsigned(PyObject *o)
+{
+	PyObject *whole = PyNumber_Index(o);
+	const uint64_t n = whole ? PyLong_AsUnsignedLongLong(whole) : UINT64_MAX;
+
+	Py_XDECREF(whole);
+	return n;
+}
+
 /** Keys from what a function gave: a buffer of n unsigned numbers of 8 bytes, or an iterable of n ints. */
 static int emb_take_keys(PyObject *r, size_t n, uint64_t *keys)
 {
@@ -203,7 +213,7 @@ static int emb_take_keys(PyObject *r, size_t n, uint64_t *keys)
 		PyErr_Format(PyExc_ValueError, "the function of the keys gave %zd for %zu records", PyList_Size(list),
 			     n);
 	for (i = 0; i < n && !PyErr_Occurred(); i++)
-		keys[i] = PyLong_AsUnsignedLongLong(PyList_GetItem(list, (Py_ssize_t)i));
+		keys[i] = emb_unsigned(PyList_GetItem(list, (Py_ssize_t)i));
 	Py_DECREF(list);
 	return PyErr_Occurred() ? -1 : 0;
 }
@@ -212,7 +222,8 @@ static int emb_take_keys(PyObject *r, size_t n, uint64_t *keys)
  *  function, and where records are bytes, it stays as it is.  NULL, of what has failed before, stays so, too. */
 static PyObject *emb_formed(const struct emb_form *f, int which, PyObject *o)
 {
-	PyObject *fn = f ? f->of[which] : NULL;
+	const int bytes = f && which == EMB_PACK && f->of[EMB_UNPACK] == (PyObject *)&PyBytes_Type;
+	PyObject *fn = f && !bytes ? f->of[which] : NULL;
 
 	if (o && fn && fn != (PyObject *)&PyBytes_Type)
 		return PyObject_CallFunctionObjArgs(fn, o, NULL);
@@ -419,12 +430,13 @@ static void *emb_fill_nested(int kind, PyObject *value, PyObject **temp)
 	return p && !emb_fill(s, p, value, temp) ? p : NULL;
 }
 
-static void *emb_fill_disks(PyObject *value, PyObject **temp)
+static void *emb_fill_disks(PyObject *value, uint32_t *count, PyObject **temp)
 {
 	const Py_ssize_t n = PySequence_Size(value);
 	const void **list = n < 0 ? NULL : (const void **)emb_temp(temp, (size_t)n * sizeof *list);
 	Py_ssize_t i;
 
+	*count = (uint32_t)n;
 	for (i = 0; list && i < n; i++) {
 		PyObject *one = PySequence_GetItem(value, i);
 
@@ -436,13 +448,14 @@ static void *emb_fill_disks(PyObject *value, PyObject **temp)
 	return list;
 }
 
-/** One option; `next' is what follows the field, which some come in pairs with. */
+/** One option, and, where it is a list, how many there are: what follows it in the struct. */
 static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, PyObject **temp)
 {
+	uint32_t *n = (uint32_t *)(to + sizeof(void *));
 	emb_handle *h;
 	void *pointer = NULL;
 	uint64_t number;
-	uint32_t n = 0;
+	long with_sign;
 
 	switch (f->kind) {
 	case EMB_U32:
@@ -456,7 +469,7 @@ static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, 
 			if (st)
 				emb_raise(st);
 		} else {
-			number = PyLong_AsUnsignedLongLong(value);
+			number = emb_unsigned(value);
 		}
 		if (!PyErr_Occurred() && f->kind == EMB_U32 && number > UINT32_MAX)
 			PyErr_Format(PyExc_OverflowError, "%s is too large", f->name);
@@ -468,7 +481,10 @@ static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, 
 			*(uint64_t *)to = number;
 		return 0;
 	case EMB_I32:
-		*(int32_t *)to = (int32_t)PyLong_AsLong(value);
+		with_sign = PyLong_AsLong(value);
+		if (!PyErr_Occurred() && (with_sign < INT32_MIN || with_sign > INT32_MAX))
+			PyErr_Format(PyExc_OverflowError, "%s is too large", f->name);
+		*(int32_t *)to = (int32_t)with_sign;
 		return PyErr_Occurred() ? -1 : 0;
 	case EMB_DOUBLE:
 		*(double *)to = PyFloat_AsDouble(value);
@@ -477,14 +493,14 @@ static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, 
 		pointer = (void *)(uintptr_t)emb_path(value, temp);
 		break;
 	case EMB_TEXTS:
-		pointer = emb_paths(value, &n, temp);
+		pointer = emb_paths(value, n, temp);
 		break;
 	case EMB_FORMAT:
 	case EMB_SORT:
 		pointer = emb_fill_nested(f->kind, value, temp);
 		break;
 	case EMB_DISKS:
-		pointer = emb_fill_disks(value, temp);
+		pointer = emb_fill_disks(value, n, temp);
 		break;
 	case EMB_PLACEMENT:
 		if (!PyTuple_Check(value)) {
@@ -601,9 +617,6 @@ static int emb_fill_all(const struct emb_struct *s, void *to, PyObject *from, Py
 			continue;
 		else if (f->kind != EMB_PROGRESS && value && value != Py_None && emb_fill_field(f, at, value, temp))
 			return -1;
-		/* How many there are is the next field, which is a number. */
-		if ((f->kind == EMB_TEXTS || f->kind == EMB_DISKS) && value && value != Py_None)
-			*(uint32_t *)(at + sizeof(void *)) = (uint32_t)PySequence_Size(value);
 	}
 	if (from != Py_None && used != PyDict_Size(from)) {
 		words = emb_fill_words(s, to, from, temp);
@@ -718,7 +731,7 @@ static int emb_number_in(PyObject *o, char code, union emb_value *v)
 
 	switch (code) {
 	case 'Q':
-		v->Q = PyLong_AsUnsignedLongLong(o);
+		v->Q = emb_unsigned(o);
 		return v->Q == UINT64_MAX && PyErr_Occurred() ? -1 : 0;
 	case 'd':
 	case 'f':

@@ -132,6 +132,8 @@ static void emb_keep_raised(void)
 		PyErr_Fetch(&emb_raised[0], &emb_raised[1], &emb_raised[2]);
 }
 
+static int emb_lost(void);
+
 /** The status of a call as a result, None where that is EM_OK; or NULL with an exception. */
 static PyObject *emb_status(em_status status)
 {
@@ -142,6 +144,9 @@ static PyObject *emb_status(em_status status)
 	}
 	if (status < 0)
 		return emb_raise(status);
+	/* What it has lent is gone. */
+	if (emb_call.kind && emb_lost())
+		return emb_refuse(EM_ERR_STATE, "it was closed while it was at work");
 	emb_call.status = status;
 	emb_call.outputs = 0;
 	return status ? PyLong_FromLong(status) : (Py_INCREF(Py_None), Py_None);
@@ -624,6 +629,12 @@ static __thread emb_handle *emb_first, *emb_pool;
 /* All that the call is inside of but for what is shared: what a new stream is on. */
 static __thread emb_handle **emb_entered;
 static __thread size_t emb_n_entered, emb_room_entered;
+
+/** Was the receiver closed by a function of the caller's, or another thread? */
+static int emb_lost(void)
+{
+	return emb_first && emb_first->closing && !emb_first->kind->shared;
+}
 
 /** One more: 0, or -1 with an exception. */
 static int emb_note(emb_handle *h)

@@ -248,6 +248,12 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 	$1 = &value;
 }
 
+%typemap(in) uint64_t, unsigned long long {
+	$1 = emb_unsigned($input);
+	if (PyErr_Occurred())
+		SWIG_fail;
+}
+
 /* Records. */
 
 %typemap(in) (const void *EM_RECORDS, uint64_t EM_N) (Py_buffer view, int seen = 0) {
@@ -263,8 +269,8 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 }
 /* A buffer that is filled, or a number: then the result is what it has filled of so many. */
 %typemap(in) (void *EM_ROOM, uint64_t EM_N) (Py_buffer view, int seen = 0, PyObject *room = NULL) {
-	if (PyLong_Check($input)) {
-		const size_t count = PyLong_AsSize_t($input);
+	if (PyIndex_Check($input) && !PySequence_Check($input)) {
+		const uint64_t count = emb_unsigned($input);
 
 		if (PyErr_Occurred())
 			SWIG_fail;

@@ -126,6 +126,12 @@ static int emb_is_true(emb_env *env, emb_value v)
 	return RTEST(v) ? 1 : 0;
 }
 
+static int emb_is_boolean(emb_env *env, emb_value v)
+{
+	(void)env;
+	return v == Qtrue || v == Qfalse;
+}
+
 static int emb_is_bytes(emb_env *env, emb_value v)
 {
 	(void)env;
@@ -496,12 +502,25 @@ static int emb_call_fn(emb_env *env, struct emb_fn *f, int n, const emb_value *a
 
 /* Handles. */
 
-/** Values of handles keep functions, and those of a group all of its. */
+static void emb_mark_orders(const struct emb_orders *o)
+{
+	for (; o; o = o->next) {
+		if (o->order->fn)
+			rb_gc_mark(o->order->fn->callable);
+	}
+}
+
+/** Values of handles keep functions, those of a group all of its, and what was made with an order that of this: a block
+ *  often shows the variable that has the object. */
 static void emb_handle_mark(void *p)
 {
 	emb_handle *h = (emb_handle *)p;
 	const struct emb_fn *f;
 
+	if (h->fn)
+		rb_gc_mark(h->fn->callable);
+	emb_mark_orders(h->orders);
+	emb_mark_orders(emb_root(h)->orders);
 	for (f = h->keep; f; f = f->next)
 		rb_gc_mark(f->callable);
 	for (f = emb_root(h)->nodes; f; f = f->next)
@@ -544,6 +563,7 @@ static emb_value emb_from_handle(emb_env *env, emb_handle *h)
 		return emb_nil(env);
 	v = rb_data_typed_object_wrap(emb_handle_class, h, &emb_handle_type);
 	emb_has(h->keep);
+	emb_has(h->fn);
 	emb_has(emb_root(h)->nodes);
 	return v;
 }

@@ -162,6 +162,7 @@ static int emb_fill_field(emb_env *env, const struct emb_field *f, char *to, emb
 			return emb_wrong(env, "%s is to be one that is open", f->name);
 		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
 		emb_set_shape(h->shape);
+		emb_now.order = h->fn ? h : emb_now.order;
 		pointer = h->object;
 		break;
 	default:
@@ -412,7 +413,7 @@ static int emb_list(emb_env *env, emb_value v, const void **records, uint64_t **
 			size_t size = 0;
 
 			if (!emb_is_bytes(env, one) || !(bytes = emb_bytes_of(env, one, &size)))
-				return emb_wrong(env, "records are bytes");
+				return emb_wrong(env, "records are bytes, and not characters above 255");
 			if (pass == 0) {
 				total += size;
 			} else {
@@ -541,7 +542,7 @@ static struct emb_fn *emb_order_fn(emb_env *env, emb_value v, uint64_t *bytes, c
 	if (emb_fill_shape(env, &room, emb_list_get(env, v, 0)))
 		return NULL;
 	*bytes = room;
-	f = emb_fn_new(env, emb_list_get(env, v, 2), room);
+	f = emb_now.fn = emb_fn_new(env, emb_list_get(env, v, 2), room);
 	if (f) {
 		f->shape = emb_now.shape;
 		f->shape->refs++;

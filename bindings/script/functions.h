@@ -48,7 +48,12 @@ static int emb_cmp_body(emb_env *env, struct emb_job *j)
 
 	argv[0] = emb_seen(env, j->f, j->a);
 	argv[1] = emb_seen(env, j->f, j->b);
-	return emb_call_fn(env, j->f, 2, argv, &r) || emb_i64_of(env, r, &j->result) ? -1 : 0;
+	if (emb_call_fn(env, j->f, 2, argv, &r))
+		return -1;
+	/* Of two that are equal it would be the same as of two in the wrong order. */
+	if (emb_is_boolean(env, r))
+		return emb_wrong(env, "a comparison gives a number: below, at or above 0");
+	return emb_i64_of(env, r, &j->result);
 }
 
 static int emb_cmp(const void *a, const void *b, void *user)

@@ -37,6 +37,13 @@ struct emb_fn {
 	size_t at;               /**< ... how much of that was used, ... */
 	struct emb_fn *next;     /**< ... and others of its group, or of the call. */
 	emb_handle *owner;       /**< Who keeps it, as a handle does with its progress; NULL: nobody but the library. */
+	emb_handle *order;       /**< That compares, or has keys, by it, or NULL. */
+};
+
+/** Orders whose functions an object needs, as long as it lives. */
+struct emb_orders {
+	struct emb_orders *next;
+	emb_handle *order;       /**< Held. */
 };
 
 /** What a language has of an object. */
@@ -54,6 +61,8 @@ struct emb_handle {
 	struct emb_fn *nodes;        /**< Of a group of streams, functions of its parts, ... */
 	uint32_t streams, users;     /**< ... how many of these are open, and with sinks. */
 	struct emb_lines lines;      /**< Of an order. */
+	struct emb_orders *orders;   /**< Those that it was made with, of a group those of its parts. */
+	struct emb_fn *fn;           /**< Of an order: its function, which the library frees, or NULL. */
 	emb_handle *whole;           /**< What it is a part of (a cursor of its tree), or NULL. */
 	emb_handle *late, *next;     /**< What waits until nobody is inside, or no stream is open; held. */
 };
@@ -77,6 +86,8 @@ struct emb_now {
 	emb_handle *held;                                /**< The same: its memory stays until the next call. */
 	struct emb_shape *shape;                         /**< Of records of the object that is made ... */
 	struct emb_fn *keep;                             /**< ... and what it is to keep. */
+	emb_handle *order;                               /**< That was given, if it is of a function ... */
+	struct emb_fn *fn;                               /**< ... or that of the order that is made. */
 };
 
 #ifdef __cplusplus
@@ -170,6 +181,8 @@ static void emb_fn_free(void *user)
 
 	if (!f)
 		return;
+	if (f->order)
+		f->order->fn = NULL;
 	emb_unkeep(emb_now.env, f);
 	emb_shape_unref(f->shape);
 	emb_shape_unref(f->other);
@@ -224,7 +237,15 @@ static void emb_unref(emb_env *env, emb_handle *h)
 
 	while (h && --h->refs == 0) {
 		emb_handle *whole = h->whole;
+		struct emb_orders *o;
 
+		while ((o = h->orders)) {
+			h->orders = o->next;
+			emb_unref(env, o->order);
+			free(o);
+		}
+		if (h->fn)
+			h->fn->order = NULL;
 		emb_now.env = env;
 		emb_fns_free(h->nodes);
 		emb_now.env = before;
@@ -345,9 +366,24 @@ static void emb_drop(emb_env *env, emb_handle *h)
 	emb_unref(env, h);
 }
 
+/** h needs an order: 0, or -1, and there is no memory. */
+static int emb_needs(emb_handle *h, emb_handle *order)
+{
+	struct emb_orders *o = order ? (struct emb_orders *)malloc(sizeof *o) : NULL;
+
+	if (o) {
+		o->order = order;
+		o->next = h->orders;
+		h->orders = o;
+		order->refs++;
+	}
+	return order && !o ? -1 : 0;
+}
+
 /** What one is a part of becomes a part of the group `all'. */
 static void emb_join_root(emb_handle *root, emb_handle *all)
 {
+	struct emb_orders **order = &all->orders;
 	struct emb_fn **fn = &all->nodes, *f;
 	emb_handle **late = &all->late;
 
@@ -363,6 +399,10 @@ static void emb_join_root(emb_handle *root, emb_handle *all)
 	while (*late)
 		late = &(*late)->next;
 	*late = root->late;
+	while (*order)
+		order = &(*order)->next;
+	*order = root->orders;
+	root->orders = NULL;
 	all->users += root->users;
 	all->streams += root->streams;
 	all->uses += root->uses;
@@ -423,7 +463,7 @@ static emb_handle *emb_handle_new(emb_env *env, void *object, const struct emb_k
 	emb_handle *group = h && flows ? emb_join_group() : NULL;
 	struct emb_fn *f;
 
-	if (!h || (flows && !group)) {
+	if (!h || (flows && !group) || emb_needs(flows ? group : h, emb_now.order)) {
 		free(h);
 		kind->close(object);
 		emb_refuse(env, EM_ERR_NOMEM, "there is no memory for a handle");
@@ -444,8 +484,12 @@ static emb_handle *emb_handle_new(emb_env *env, void *object, const struct emb_k
 		h->whole->refs++;
 	if (flows)
 		emb_count(h, 1);
-	if (kind == &emb_kind_em_order)
+	if (kind == &emb_kind_em_order) {
 		h->lines = emb_call.lines;
+		h->fn = emb_now.fn;
+		if (h->fn)
+			h->fn->order = h;
+	}
 	/* Streams and sinks have that of what they are on. */
 	h->shape = kind->part ? h->whole->shape : !emb_now.shape && flows && emb_now.first ? emb_now.first->shape
 		: emb_now.shape;
@@ -483,6 +527,8 @@ static unsigned emb_begin(emb_env *env)
 		emb_now.first = emb_now.held = NULL;
 		emb_fns_free(emb_now.keep);
 		emb_now.keep = NULL;
+		emb_now.order = NULL;
+		emb_now.fn = NULL;
 		emb_set_shape(NULL);
 	}
 	emb_now.env = env;
@@ -494,7 +540,7 @@ static int emb_usable(emb_env *env, emb_handle *h)
 {
 	emb_handle *w;
 
-	if (emb_closed(h))
+	if (emb_closed(h) || (h->kind->part && emb_closed(h->whole)))
 		return emb_refuse(env, EM_ERR_STATE, "it is closed");
 	for (w = h; w; w = w->whole) {
 		if (w->uses > 0 && !w->kind->shared && w->owner != &emb_call)
@@ -526,6 +572,7 @@ static emb_handle *emb_take(emb_env *env, emb_value v, const struct emb_kind *ki
 		/* A node has that of its input. */
 		if (emb_now.ninputs == 0)
 			emb_set_shape(h->shape);
+		emb_now.order = h->fn ? h : emb_now.order;
 		emb_call.lines = h->lines;
 	}
 	if (!emb_call.kind) {
@@ -638,6 +685,8 @@ static void emb_put_away(struct emb_away *a)
 	emb_now.shape = NULL;
 	emb_now.n = emb_now.used = emb_now.ninputs = 0;
 	emb_now.group = NULL;
+	emb_now.order = NULL;
+	emb_now.fn = NULL;
 }
 
 static void emb_put_back(const struct emb_away *a)

@@ -181,6 +181,8 @@ static int emb_field_in(emb_env *env, const struct emb_shape_field *f, emb_value
 	float single;
 	double x = 0;
 
+	if (emb_is_boolean(env, v))
+		return emb_wrong(env, "a boolean is no field of a record");
 	switch (f->code) {
 	case 's':
 		if (!emb_is_bytes(env, v) || !(bytes = emb_bytes_of(env, v, &n)) || n != f->size)

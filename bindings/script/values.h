@@ -34,6 +34,7 @@ static int emb_interrupted(emb_env *);
 /* What a value is. */
 static int emb_is_nil(emb_env *, emb_value);
 static int emb_is_true(emb_env *, emb_value);
+static int emb_is_boolean(emb_env *, emb_value);
 static int emb_is_bytes(emb_env *, emb_value);
 static int emb_is_dict(emb_env *, emb_value);
 static int emb_is_function(emb_env *, emb_value);

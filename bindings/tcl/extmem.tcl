@@ -31,6 +31,9 @@ proc ::extmem::defaultContext {} {
 # -name value ... as a dict; the context comes out beside, and what is named of ours.
 proc ::extmem::Split {arguments args} {
 	set rest {}
+	if {[llength $arguments] % 2} {
+		return -code error -errorcode {EXTMEM ARGUMENT} "the option \"[lindex $arguments end]\" has no value"
+	}
 	foreach {name value} $arguments {
 		if {![string match -* $name]} {
 			return -code error -errorcode {EXTMEM ARGUMENT} "options are -name value, and not \"$name\""

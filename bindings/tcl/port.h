@@ -11,9 +11,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <tcl.h>
 
@@ -94,6 +96,14 @@ static int emb_is_true(Tcl_Interp *interp, emb_value v)
 
 	(void)interp;
 	return Tcl_GetBooleanFromObj(NULL, v, &is) == TCL_OK && is;
+}
+
+/** They are words, of which a number may be one. */
+static int emb_is_boolean(Tcl_Interp *interp, emb_value v)
+{
+	(void)interp;
+	(void)v;
+	return 0;
 }
 
 static int emb_is_array(emb_value v)
@@ -234,6 +244,12 @@ static int emb_i64_of(Tcl_Interp *interp, emb_value v, int64_t *to)
 
 static int emb_double_of(Tcl_Interp *interp, emb_value v, double *to)
 {
+	/* What is no number is one here. */
+	const char *text = Tcl_GetString(v);
+
+	*to = NAN;
+	if (strcasecmp(text + (*text == '-'), "NaN") == 0)
+		return 0;
 	return Tcl_GetDoubleFromObj(NULL, v, to) == TCL_OK ? 0 : emb_wrong(interp, "a number is wanted here");
 }
 

@@ -81,7 +81,7 @@ public final class Options {
 		if (opts != null)
 			add(to, functions, "", opts);
 		functions.keySet().forEach(Native::text);
-		functions.forEach((name, function) -> put(to, name, Native.keep(function)));
+		functions.forEach((name, function) -> put(to, name, "#" + Native.keep(function)));
 		return to.toByteArray();
 	}
 }

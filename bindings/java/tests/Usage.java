@@ -217,12 +217,16 @@ final class Usage {
 		try (Context ctx = context(dir); Order<Long> order = Order.of(ctx, Type.U64)) {
 			int kept = Native.kept();
 			for (Options opts : List.of(Options.of("nothing", 1), Options.of("memory", "much"),
-				     Options.of("memory", new Object()), Options.of("memory", "1\0"))) {
+				     Options.of("memory", new Object()), Options.of("memory", "1\0"),
+				     Options.of("run_records", "99999999999999999999"))) {
 				opts.progress((phase, done, total) -> false);
 				ExtmemException e =
 					thrown(ExtmemException.Usage.class, () -> new Sorter<>(order, opts));
 				equal(e.statusName(), "EM_ERR_INVAL");
 			}
+			thrown(ExtmemException.Usage.class, () -> new Sorter<>(order, Options.of("progress", 1)));
+			thrown(ExtmemException.Usage.class, () -> new Context(Options.of("log", 1)));
+			thrown(ExtmemException.Usage.class, () -> new Context(Options.of("priority", "x")));
 			equal(Native.kept(), kept);
 			thrown(ExtmemException.Usage.class, () -> Order.lines(ctx, "-x"));
 			Path none = Path.of(URI.create(dir.toUri() + "%C3%A4"));

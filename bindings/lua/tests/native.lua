@@ -733,3 +733,37 @@ t.test("streams, sinks and runs: collected in any order", function()
 	collectgarbage()
 	t.equal(next(gone), nil)
 end)
+
+t.test("what is no number or position is refused", function()
+	local v = extmem.Vector("<Q", opts())
+	v:push_many {1, 2}
+	v[2.0] = 7
+	t.equal({v[2], v[1.0], v[1.5], rawget(v, 2)}, {7, 1})
+	for _, no in ipairs {true, "1", 0.5} do
+		t.equal(pcall(v.push, v, no), false)
+	end
+	t.equal(pcall(function() v[1.5] = 1 end), false)
+	t.equal(pcall(extmem.sort, {3, 1, 2}, "<Q", opts {cmp = function(a, b) return a < b end}), false)
+	for _ in v:each() do
+		v:clear()
+	end
+	local tree = extmem.BTree("<Q", "<Q", opts())
+	tree:put(1, 2)
+	local more = tree:each()
+	tree:close()
+	t.raises("EM_ERR_STATE", more)
+end)
+
+t.test("a finalizer may come after that of what it uses", function()
+	local closed
+	local late = setmetatable({}, {__gc = function(self)
+		self.v:close()
+		self.v:cancel()
+		closed = self.v:closed() and not pcall(self.v.push, self.v, 1)
+	end})
+	late.v = extmem.Vector("<Q", opts())
+	late = nil
+	collectgarbage()
+	collectgarbage()
+	t.equal(closed, true)
+end)

@@ -261,6 +261,58 @@ test('numbers are exact', () => {
 	assert.throws(() => v.get(2n ** 70n), RangeError);
 });
 
+test('what is no number, no record, or no function is refused', folder((at) => {
+	const u = new extmem.Vector('u32', { ctx }), v = new extmem.Vector('u64', { ctx });
+	for (const no of [NaN, -1, 0.5, 2 ** 32, 1n, '1', null, undefined])
+		assert.throws(() => u.push(no), /Number|number/);
+	for (const no of ['5', true, null, [5], NaN])
+		assert.throws(() => v.push(no), /Number|number/);
+	const s = new extmem.Sorter('u32', { ctx });
+	for (const no of [5, {}, null, '12', new SharedArrayBuffer(8)])
+		assert.throws(() => s.push(no), TypeError);
+	const lines = new extmem.Sorter('lines', { ctx });
+	for (const no of ['abc', [5], [null]])
+		assert.throws(() => lines.push(no), TypeError);
+	assert.deepStrictEqual([u.length, v.length, s.pushed, lines.pushed], [0, 0, 0, 0]);
+	for (const no of [null, undefined, true, 'toString', { a: '__proto__' }])
+		assert.throws(() => new extmem.Sorter(no, { ctx }), TypeError);
+	for (const no of [[3, 1], 5, null, undefined])
+		assert.throws(() => extmem.sort(no, { ctx }), TypeError);
+	assert.throws(() => extmem.sort(Uint32Array.of(2, 1), { ctx, cmp: (a, b) => a < b }), TypeError);
+	for (const no of [{ cmp: () => 0 }, { key: () => 0 }])
+		assert.throws(() => new extmem.Sorter('lines', { ctx, ...no }), TypeError);
+	for (const no of [{ progress: 1 }, { run_records: 2n ** 64n }])
+		assert.throws(() => new extmem.Sorter('u32', { ctx, ...no }), extmem.UsageError);
+	for (const no of [{ log: 1 }, { priority: 'x' }, { priority: 2 ** 40 }])
+		assert.throws(() => new extmem.Context(no), extmem.UsageError);
+	const odd = Buffer.concat([Buffer.from(at('')), Buffer.from([0xff, 0x61])]);
+	fs.writeFileSync(odd, 'b\na\n');
+	extmem.sortFile([odd], Buffer.from(at('out')), { ctx });
+	assert.strictEqual(fs.readFileSync(at('out'), 'latin1'), 'a\nb\n');
+	new extmem.Vector('u8', { ctx, path: odd, mode: 'r' }).close();
+	assert.throws(() => extmem.sortFile(Buffer.from('a\0'), at('out'), { ctx }), extmem.UsageError);
+}));
+
+test('comparisons, loops that are left early, and those over what is closed', () => {
+	const by = { cmp: (a, b) => b - a };
+	const down = new extmem.Vector('u32', { ctx, items: [3, 1, 2] });
+	down.sort(by);
+	assert.deepStrictEqual([[...down], [...new extmem.Stream('u32', [1, 2], { ctx }).sort(by)]], [[3, 2, 1], [2, 1]]);
+	const q = new extmem.PriorityQueue('u32', { ctx, items: [3, 1, 2] });
+	for (const n of q.drain())
+		if (n === 1)
+			break;
+	assert.deepStrictEqual([...q.drain()], [2, 3]);
+	const v = new extmem.Vector('u32', { ctx, items: [0, 1, 2, 3] });
+	assert.deepStrictEqual([[-2], [0, -1], [1, 99], [7, 9], [3, 1], [0n, 2n]].map((part) => [...v.slice(...part)]),
+		[[2, 3], [0, 1, 2], [1, 2, 3], [], [], [0, 1]]);
+	const tree = new extmem.BTree('u32', 'u32', { ctx, entries: [[1, 2], [3, 4]] });
+	const all = tree.range();
+	all.next();
+	tree.close();
+	assert.throws(() => all.next(), extmem.UsageError);
+});
+
 test('errors have their details', folder((at) => {
 	const e = (fn) => { try { fn(); } catch (x) { return x; } return assert.fail('nothing was thrown'); };
 	const missing = e(() => extmem.sortFile(at('none'), at('out'), { ctx }));

@@ -276,9 +276,10 @@ package Extmem::Sequence {
 		my $self = shift;
 		my $from = 0;
 		return Extmem::_each(sub {
+			return if $from >= $self->size;
 			my $list = $self->items($self->read($from, 65536));
 			$from += @$list;
-			return @$list ? $list : undef;
+			return $list;
 		});
 	}
 }

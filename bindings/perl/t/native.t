@@ -545,4 +545,35 @@ subtest 'streams, sinks and runs: forgotten in any order' => sub {
 	}
 	is($ctx->memory_used, $used);
 };
+package Path { use overload '""' => sub { ${$_[0]} }, fallback => 1 }
+package False { use overload '""' => sub { 'no' }, bool => sub { 0 }, fallback => 1 }
+
+subtest 'paths are those of open(), and what dies may be false' => sub {
+	use utf8;
+	for my $name ("\x{e9}", 'é', '日本') {
+		open my $f, '>', "$dir/$name" or die;
+		print $f "b\na\n";
+		close $f;
+		Extmem::sort_file(bless(\"$dir/$name", 'Path'), "$dir/$name.out", @opts);
+		ok(-s "$dir/$name.out");
+	}
+	is(Extmem::Stream->new('<Q', [1], @opts)->to(bless \"$dir/to", 'Path'), 1);
+	my $false = bless [], 'False';
+	is(eval { Extmem::sort([2, 1], '<Q', cmp => sub { die $false }, @opts); 1 }, undef);
+	is(ref $@, 'False');
+	eval { die "before\n" };
+	Extmem::sort([2, 1], '<Q', cmp => sub { $_[0] <=> $_[1] }, @opts);
+	is($@, "before\n");
+	my $v = Extmem::Vector->new('<Q', @opts);
+	$v->push_many([1, 2, 3]);
+	my $next = $v->each;
+	$next->();
+	$v->resize(1);
+	is_deeply(all($next), [2, 3]);
+	my $tree = Extmem::BTree->new('<Q', '<Q', @opts);
+	$tree->put(1, 2);
+	my $more = $tree->each;
+	$tree->close;
+	dies(EM_ERR_STATE => $more);
+};
 done_testing();

@@ -10,7 +10,7 @@ from array import array as _array
 from . import _extmem as _c
 from . import containers, errors
 from .base import CLASSES, NAMES, STUB, default_context, define, make_classes
-from .records import order_of
+from .records import format_of, order_of
 from .streams import _Batches
 
 __version__ = _c.em_version()
@@ -53,7 +53,7 @@ def sort(data, key=None, *, records=None, **opts):
         from .arrow import sort_table
         return sort_table(data, key, Sorter, opts)
     kind = getattr(data, "dtype", None)
-    spec = records if records is not None else kind if kind is not None else memoryview(data).format
+    spec = records if records is not None else kind if kind is not None else format_of(memoryview(data))
     with Sorter(spec, key, **opts) as s:
         s.push(data)
         out = s.read()

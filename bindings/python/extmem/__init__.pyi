@@ -478,7 +478,7 @@ class PriorityQueue(_Ends):  # em_pq
         # = next(self)
         # A view of the next records, which are taken out; None: it is empty.
     def drain(self) -> Iterator[Any]: ...
-        # = (item for batch in iter(self.next_batch, None) for item in self.records.items(batch))
+        # = (self.pop() for _ in iter(self.__len__, 0))
         # Take out item after item.
 
 class RadixHeap(_Ends):  # em_radix_heap

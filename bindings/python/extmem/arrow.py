@@ -30,13 +30,13 @@ def sort_table(data, key, sorter, opts):
     arrays = _arrays(data)
     schema = next(arrays)
     fields, is_struct, code = _c.arrow_fields(schema), _c.arrow_is_struct(schema), "<"
-    for name, format_, width in fields:
+    for name, format_, width, _ in fields:
         if not width:
             raise TypeError(f"column {name!r} of the format {format_!r} has no values of one width")
         code += _CODES.get(format_) or (f"{width}s" if format_[0] == "w" else "i" if width == 4 else "q")
     records = Records(code)
     records.fields = [(fields[i][0] or name, *rest) for i, (name, *rest) in enumerate(records.fields)]
-    s, widths = sorter(records, key, **opts), tuple(width for _, _, width in fields)
+    s, widths = sorter(records, key, **opts), tuple(field[2] for field in fields)
     for array in arrays:
         rows, _keep = _c.arrow_rows(array, widths, is_struct)
         if len(rows):

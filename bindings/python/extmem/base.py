@@ -134,6 +134,9 @@ class _Object:
                     return method
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def __reduce_ex__(self, _):
+        raise TypeError(f"cannot pickle or copy {type(self).__name__!r} object: it has memory and disks")
+
     def close(self):
         if self._h is not None:
             self._h.close()

@@ -8,16 +8,18 @@ from itertools import accumulate
 from . import _extmem as _c
 from .base import NAMES, _Object, default_context
 
-_KEYS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "Q": "u64", "q": "i64", "f": "f32",
-         "d": "f64", "?": "u8"}
+_KEYS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "L": "u32", "l": "i32", "Q": "u64",
+         "q": "i64", "f": "f32", "d": "f64", "?": "u8"}
 _NUMPY = {"u1": "B", "i1": "b", "u2": "H", "i2": "h", "u4": "I", "i4": "i", "u8": "Q", "i8": "q", "f4": "f", "f8": "d",
           "b1": "?", "M8": "q", "m8": "q"}
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 
 
 def _of_struct(spec):
-    """Name, code, bytes, offset and order of bytes of each field of a format of struct, and that it is an item."""
+    """Name, code, bytes, offset and order of bytes of each field of a format of struct."""
     order, codes, count, n = spec[0], spec[1:], "", 0
+    if order == "@" and struct.calcsize("l") == 8:
+        codes = codes.replace("l", "q").replace("L", "Q")
     for at, code in enumerate(codes):
         if code.isdigit():
             count += code
@@ -27,16 +29,16 @@ def _of_struct(spec):
             size = struct.calcsize("=" + count * (code in "sx") + code)
             many, count = 0 if code == "x" else 1 if code == "s" else int(count or 1), ""
             for i in range(many):
-                yield f"f{n + i}", code, size, end - size * (many - i), order, True
+                yield f"f{n + i}", code, size, end - size * (many - i), order
             n += many
 
 
 def _of_numpy(dtype):
-    """The same of a dtype; what has a form of its own is no item, and without a code no key, either."""
+    """The same of a dtype; what has a form of its own has no code: it is neither an item nor a key."""
     for name in dtype.names or ["f0"]:
         one, offset = (dtype.fields or {"f0": (dtype, 0)})[name][:2]
-        code = "s" if one.kind in "SV" else _NUMPY.get(one.str[1:3])
-        yield name, code, one.itemsize, offset, one.byteorder, code and not one.fields and not one.shape
+        code = None if one.fields or one.shape else "s" if one.kind in "SV" else _NUMPY.get(one.str[1:3])
+        yield name, code, one.itemsize, offset, one.byteorder
 
 
 class Records:
@@ -51,27 +53,32 @@ class Records:
         if isinstance(spec, int):
             self.bytes = spec
         elif isinstance(spec, str) and "numpy" not in str(type(spec)):
-            spec = spec if spec[0] in "<>=@!" else "=" + spec
-            self.bytes, layout = struct.calcsize(spec), _of_struct(spec)
+            try:
+                spec = spec if spec[0] in "<>=@!" else "=" + spec
+                self.bytes, layout = struct.calcsize(spec), _of_struct(spec)
+            except (struct.error, IndexError):
+                raise ValueError(f"{spec!r} is no format of records: '<Q', '>Id8s', a number of bytes, ...") from None
+        elif spec is None:
+            raise TypeError("records are a number of bytes, a format, or a dtype")
         else:
             import numpy
             self.dtype = numpy.dtype(spec)
             self.bytes, layout = self.dtype.itemsize, _of_numpy(self.dtype)
         codes, end, orders, items = "", 0, set(), True
-        for name, code, size, offset, order, item in layout:
+        for name, code, size, offset, order in layout:
             order = {"!": ">", ">": ">", "<": "<"}.get(order, _NATIVE) if size > 1 and code != "s" else ""
             if code and code != "s" and code not in _KEYS:
                 raise TypeError(f"records have no fields of the type {code!r}")
             if code:
                 type_ = f"bytes{size}" if code == "s" else _KEYS[code] + {"<": "le", ">": "be", "": ""}[order]
                 self.fields.append((name, type_, offset))
-            items = items and item and offset >= end
+            items = items and code and offset >= end
             codes, end = codes + f"{offset - end}x{size if code == 's' else ''}{code}", offset + size
             orders.add(order)
         orders.discard("")
         packer = items and len(orders) < 2 and struct.Struct(f"{''.join(orders) or '<'}{codes}{self.bytes - end}x")
-        if not self.fields:
-            self.pack = self.unpack = bytes
+        if items and not self.fields:
+            self.pack, self.unpack = self._exact, bytes
         elif not packer:
             self.pack = self.unpack = self._no_item
         elif len(self.fields) == 1:
@@ -79,10 +86,26 @@ class Records:
         else:
             self.pack, self.unpack = lambda item: packer.pack(*item), packer.unpack
         self._packer = packer
+        self._long = [(i, int(type_[5:])) for i, (_, type_, _) in enumerate(self.fields) if type_[:5] == "bytes"]
+        if packer and self._long:
+            self._pack, self.pack = self.pack, self._whole
         #: The format of a record that is one number as memory has it, or None.
         one = codes.removeprefix("0x")
         self.native = one if one in _KEYS and end == self.bytes and not orders - {_NATIVE} else None
         self.format = (self.bytes, self.native.encode()) if self.native else (1, b"B")
+
+    def _exact(self, item):
+        item = bytes(memoryview(item))
+        if len(item) != self.bytes:
+            raise ValueError(f"{len(item)} bytes are no record of {self.bytes}")
+        return item
+
+    def _whole(self, item):
+        """struct itself would cut off what is too long."""
+        for i, size in self._long:
+            if len(item if len(self.fields) == 1 else item[i]) > size:
+                raise ValueError(f"a field has at most {size} bytes")
+        return self._pack(item)
 
     def _no_item(self, *_):
         raise TypeError("these records have no single items in Python; use arrays of them")
@@ -92,6 +115,8 @@ class Records:
         if isinstance(key, str) and "@" in key:
             return key
         if key is None:
+            if self.dtype is not None and len(self.fields) < len(self.dtype.names or "1"):
+                raise TypeError(f"records of {self.dtype} have a field that has no order: name those of the key")
             return ",".join(f"{type_}@{offset}" for _, type_, offset in self.fields) or f"bytes{self.bytes}@0"
         known, names = {name: (type_, offset) for name, type_, offset in self.fields}, []
         for one in key.split(",") if isinstance(key, str) else key:
@@ -103,17 +128,34 @@ class Records:
 
     def many(self, data):
         """Items, or a buffer of records, as a buffer."""
-        if getattr(getattr(data, "dtype", None), "kind", "") in ("M", "m"):
-            data = data.view("i8")
+        dtype = getattr(data, "dtype", None)
+        if getattr(dtype, "kind", "") in ("M", "m"):
+            data = data.view(dtype.byteorder + "i8")
         try:
             view = memoryview(data)
         except TypeError:
             return b"".join(map(self.pack, data))
-        if view.itemsize > 1 and (view.itemsize != self.bytes and len(self.fields) == 1 or self.native and
-                                  struct.calcsize(view.format) == self.bytes and view.format.lstrip("<>=@") !=
-                                  self.native and {view.format[-1], self.native} not in ({"l", "q"}, {"L", "Q"})):
-            raise TypeError(f"records are {self.native or self.bytes}, and not items of the format {view.format!r}")
+        except ValueError:
+            # NumPy shows no dates in fields.
+            if dtype != self.dtype:
+                raise
+            return memoryview(data.view(f"V{dtype.itemsize}"))
+        if not self._fits(view, dtype):
+            raise TypeError(f"records are {self.dtype or self.fields[0][1]}, and no items of format {view.format!r}")
         return view
+
+    def _fits(self, view, dtype):
+        """Whether what a buffer has is such records, or bytes."""
+        if not self.fields or view.itemsize == 1:
+            return True
+        if view.format[0] == "T":
+            return view.itemsize == self.bytes and (dtype is None or self.dtype is None or dtype == self.dtype)
+        type_ = self.fields[0][1]
+        if len(self.fields) > 1 or type_[:5] == "bytes":
+            return True
+        code = format_of(view)[-1]
+        big = view.format[0] in ">!" or view.format[0] not in "<>!" and _NATIVE == ">"
+        return view.itemsize == self.bytes and type_ == _KEYS.get(code, "") + ("be" if big else "le")
 
     def wrap(self, data):
         """A buffer as an array of NumPy if that is what records came from, else as a memoryview of numbers or bytes."""
@@ -131,6 +173,11 @@ class Records:
             rows = self._packer.iter_unpack(data)
             return [row[0] for row in rows] if len(self.fields) == 1 else list(rows)
         return [self.unpack(data[i:i + self.bytes]) for i in range(0, len(data), self.bytes)]
+
+
+def format_of(view):
+    """That of struct, in which a long of the machine has another name where that has 8 bytes."""
+    return {"l": "q", "L": "Q"}.get(view.format, view.format) if view.itemsize == 8 else view.format
 
 
 def of(spec):
@@ -159,7 +206,9 @@ class Order(_Object):
 
     def __init__(self, records, key=None, *, cmp=None, ctx=None):
         ctx = ctx or default_context()
-        if records == "lines":
+        if isinstance(records, str) and records == "lines":
+            if cmp or callable(key):
+                raise TypeError("lines are sorted by options of the command")
             self._h = _c.emb_order_options(ctx, key)
             return
         records = of(records)

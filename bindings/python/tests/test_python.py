@@ -3,9 +3,12 @@
 import _thread
 import array
 import collections
+import copy
 import ctypes
 import gc
 import os
+import pathlib
+import pickle
 import random
 import signal
 import struct
@@ -540,6 +543,64 @@ class Life(Base):
         # AddressSanitizer keeps what is freed.
         if "asan" not in os.environ.get("LD_PRELOAD", ""):
             self.assertLess(resident() - before, 4 << 20)
+
+    def test_wrong_records(self):
+        """What are no records is refused, and not filled up, cut off, or read in another way."""
+        s, v = extmem.Sorter(4, ctx=self.ctx), extmem.Vector("<4s", ctx=self.ctx)
+        for data in ([4], [b"ab", b"cdefgh"], [b"abc"], ["abcd"]):
+            self.assertRaises((TypeError, ValueError), s.push, data)
+        self.assertRaises(ValueError, v.append, b"12345")
+        self.assertRaises(ValueError, v.extend, [b"1234", b"12345"])
+        self.assertRaises(TypeError, list, extmem.BTree(8, 8, ctx=self.ctx).range(8))
+        self.assertEqual((len(s), len(v)), (0, 0))
+        for spec in ("zz", "", "<3", None):
+            self.assertRaises((TypeError, ValueError), extmem.Sorter, spec, ctx=self.ctx)
+        for other in ({"cmp": lambda a, b: 0}, {"key": lambda some: some}):
+            self.assertRaises(TypeError, extmem.Sorter, "lines", ctx=self.ctx, **other)
+        for code in "lLqQiI":
+            self.assertEqual(extmem.sort(array.array(code, [3, 1, 2]), ctx=self.ctx), array.array(code, [1, 2, 3]))
+            self.assertEqual(extmem.sort(memoryview(array.array(code, [3, 1])), ctx=self.ctx).tolist(), [1, 3])
+
+    @unittest.skipUnless(np, "needs NumPy")
+    def test_numpy_types(self):
+        s = extmem.Sorter(np.dtype("u8"), ctx=self.ctx)
+        for wrong in (np.arange(3, dtype=">u8"), np.arange(3, dtype="i8"), np.arange(3.0), np.zeros(3, "u4,u4")):
+            self.assertRaises(TypeError, s.push, wrong)
+        self.assertRaises(TypeError, extmem.Sorter(">Q", ctx=self.ctx).push, np.arange(3, dtype="u8"))
+        pairs = extmem.Sorter(np.dtype([("a", "u4"), ("b", "u4")]), ctx=self.ctx)
+        self.assertRaises(TypeError, pairs.push, np.zeros(3, [("x", "f8")]))
+        for unsorted in (np.array(["b"]), np.array([1j]), np.zeros(2, [("a", "U4"), ("b", "u4")])):
+            self.assertRaises(TypeError, extmem.sort, unsorted, ctx=self.ctx)
+        dates = np.array([("2020-01-02", 1), ("1960-01-01", 2)], [("t", "M8[s]"), ("v", "u4")])
+        self.assertEqual(extmem.sort(dates, "t", ctx=self.ctx)["v"].tolist(), [2, 1])
+        v = extmem.Vector("<Q", ctx=self.ctx)
+        for number in (np.uint64(2**64 - 1), np.int8(5), np.uint64(7)):
+            v.append(number)
+        self.assertEqual((list(v), v[np.int64(-1)], v[np.uint8(1)]), ([2**64 - 1, 5, 7], 7, 5))
+        q = extmem.PriorityQueue("<Q", ctx=self.ctx)
+        q.push(np.uint64(3))
+        self.assertEqual(q.pop_many(np.int64(2)).tolist(), [3])
+
+    def test_lists_of_paths(self):
+        for dirs in (self.dir.name, pathlib.Path(self.dir.name), (d for d in [self.dir.name]), {self.dir.name}):
+            extmem.Context(memory="8M", dirs=dirs).close()
+        self.assertRaises(OverflowError, extmem.Context, priority=1 << 40)
+
+    def test_copies(self):
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            self.assertRaises(TypeError, copied, extmem.Vector("<Q", ctx=self.ctx))
+
+    def test_left_early(self):
+        q = extmem.PriorityQueue("<Q", ctx=self.ctx)
+        q.extend(range(10))
+        for n in q.drain():
+            if n == 2:
+                break
+        self.assertEqual(list(q.drain()), list(range(3, 10)))
+
+    def test_closed_by_its_function(self):
+        s = extmem.Stream("<Q", [bytes(16)], ctx=self.ctx).map(lambda some: (s.close(), some)[1])
+        self.assertRaises(extmem.UsageError, s.read)
 
     def test_closed_while_used(self):
         def progress(*_):

@@ -71,6 +71,7 @@ module Extmem
       Core.send("#{self.class::PREFIX}#{name}", @handle, *arguments)
     end
 
+    def initialize_copy(_) = raise(TypeError, "can't copy #{self.class}: it has memory and disks")
     def close = @handle.close
     def closed? = @handle.closed?
     def cancel = @handle.cancel
@@ -293,7 +294,8 @@ module Extmem
       return to_enum(:each) { size } unless block
 
       at = 0
-      until (list = items(read(at, 65_536))).empty?
+      while at < size
+        list = items(read(at, 65_536))
         list.each(&block)
         at += list.size
       end

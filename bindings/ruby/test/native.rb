@@ -569,3 +569,37 @@ check('streams, sinks and runs: collected in any order') do
   GC.start
   equal(ctx.memory_used < before + 2_000_000, true)
 end
+
+check('what is no number, no copy, or closed is refused') do
+  v = Extmem::Vector.new('<Q', ctx: ctx)
+  v.push_many([1, 2])
+  [true, false, 1.0, '1'].each { |no| fails(ArgumentError) { v.push(no) } }
+  fails(ArgumentError) { Extmem.sort([2, 1], '<Q', ctx: ctx) { true } }
+  fails(TypeError) { v.dup }
+  v.each { v.clear }
+  equal(v.size, 0)
+  tree = Extmem::BTree.new('<Q', '<Q', ctx: ctx)
+  tree[1] = 2
+  fails('EM_ERR_STATE') { tree.each { tree.close } }
+  equal(Extmem::Stream.new('<Q', [1], ctx: ctx).to(Pathname.new(path('to'))), 1)
+end
+
+def down = ->(a, b) { b <=> a }
+
+check('what a block of an order shows is collected with it') do
+  before = ctx.memory_used
+  made = lambda do
+    s = Extmem::Sorter.new('<Q', ctx: ctx) { |a, b| s && a <=> b }
+    q = Extmem::PriorityQueue.new('<Q', ctx: ctx) { |a, b| q && a <=> b }
+    t = Extmem::Stream.new('<Q', [3, 1, 2], ctx: ctx).sorted(Extmem::Order.new('<Q', cmp: down, ctx: ctx))
+    [s.push([2, 1]), q, t]
+  end
+  100.times do
+    kept = made.call
+    GC.start
+    kept[1].push_many([3, 1, 2])
+    equal([kept[0].to_a, kept[1].drain.to_a, kept[2].to_a], [[1, 2], [1, 2, 3], [3, 2, 1]])
+  end
+  GC.start
+  equal(ctx.memory_used < before + 2_000_000, true)
+end

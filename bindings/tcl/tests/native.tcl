@@ -577,3 +577,12 @@ check "streams, sinks and runs: destroyed in any order" {
 	}
 	equal [expr {[$ctx memory_used] - $used < 3000}] 1
 }
+
+check "what is no number, or half an option" {
+	equal [extmem sort {1 NaN -1} <d -ctx $ctx] {-1.0 1.0 NaN}
+	fails ARGUMENT { extmem sorter <Q -ctx }
+	fails ARGUMENT { extmem sort [list \u65e5 a] lines -ctx $ctx }
+	set tree [extmem btree <Q <Q -ctx $ctx]
+	$tree put 1 2
+	fails EM_ERR_STATE { $tree foreach item { $tree close } }
+}

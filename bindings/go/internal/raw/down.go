@@ -39,7 +39,13 @@ func truth(is bool) int {
 	return 0
 }
 
-func text(s string) []byte { return append([]byte(s), 0) }
+// text is one with a zero behind it; what has one in it is refused, as it has none.
+func text(s string) []byte {
+	if strings.ContainsRune(s, 0) {
+		return []byte("?")
+	}
+	return append([]byte(s), 0)
+}
 
 func texts(list []string) []byte {
 	b := []byte{}
@@ -75,11 +81,11 @@ func add(to []byte, name string, value any) []byte {
 	case bool:
 		value = truth(v)
 	case func(phase string, done, total uint64) bool:
-		value = keep(Progress(v))
+		value = fmt.Sprint("#", keep(Progress(v)))
 	case func(level int, line string):
-		value = keep(Log(v))
+		value = fmt.Sprint("#", keep(Log(v)))
 	case Cmp, Keys:
-		value = keep(v)
+		value = fmt.Sprint("#", keep(v))
 	case int, int32, int64, uint, uint32, uint64, float64, string:
 	default:
 		name, value = "", fmt.Sprintf("the option %s cannot be a %T", name, value)

@@ -140,7 +140,8 @@ sub tee {
 # Push all to a sink or sorter, which may be given more, a container, or a file: how many there were.
 sub to {
 	my ($self, $sink, $format) = @_;
-	return Extmem::core('stream_to_path', $self->{handle}, $self->{ctx}{handle}, $sink, $format) if !ref $sink;
+	return Extmem::core('stream_to_path', $self->{handle}, $self->{ctx}{handle}, $sink, $format)
+		if !ref $sink || !$sink->isa('Extmem::Object');
 	return $self->call('pump', $sink->{handle}) if $sink->isa('Extmem::Sink');
 	my @from = $sink->prefix eq 'em_vector_' ? $sink->size : ();
 	my $n = Extmem::core('emb_stream_to_' . substr($sink->prefix, 3, -1), $self->{handle}, $sink->{handle}, @from);

@@ -112,7 +112,7 @@ module Extmem
     # Push all to a sink or sorter, which may be given more, a container, or a file: how many there were.
     def to(sink, own = nil)
       case sink
-      when String then Core.stream_to_path(@handle, @ctx.handle, sink, own)
+      when String, ->(path) { path.respond_to?(:to_path) } then Core.stream_to_path(@handle, @ctx.handle, sink, own)
       when Sink then call(:pump, sink.handle)
       when Vector then Core.emb_stream_to_vector(@handle, sink.handle, n = sink.size) - n
       else Core.send("emb_stream_to_#{sink.class::PREFIX[3..-2]}", @handle, sink.handle)
