@@ -154,17 +154,24 @@ static int read_options(reader *r, int argc, char **argv, int scan)
 	return -1;
 }
 
-static int write_records(reader *r, size_t n)
+/* Tell why the output could not be written, unless nobody reads it any more. */
+static int output_failed(const reader *r)
 {
 	em_errinfo err;
 
-	if (em_output_write(r->out, r->records, n * (size_t)em_btree_record_bytes(r->in.tree)) == EM_OK)
-		return 0;
 	em_output_error(r->out, &err);
 	if (err.status == EM_ERR_PIPE)
 		die_of(SIGPIPE);
-	message_errinfo(r->command, err.status, &err);
+	if (!interrupt_caught(&r->interrupt))
+		message_errinfo(r->command, err.status, &err);
 	return -1;
+}
+
+static int write_records(const reader *r, size_t n)
+{
+	const size_t bytes = n * (size_t)em_btree_record_bytes(r->in.tree);
+
+	return em_output_write(r->out, r->records, bytes) == EM_OK ? 0 : output_failed(r);
 }
 
 static int fail(const reader *r, em_status st)
@@ -308,7 +315,6 @@ static int write_output(reader *r)
 {
 	const size_t record = (size_t)em_btree_record_bytes(r->in.tree);
 	em_status st = em_btree_cursor_open(&r->cursor, r->in.tree);
-	em_errinfo err;
 
 	if (st != EM_OK)
 		return fail(r, st);
@@ -320,12 +326,7 @@ static int write_output(reader *r)
 	}
 	if (open_output(r) || (r->key ? get_all(r) : scan_range(r)))
 		return -1;
-	if (em_output_commit(r->out) == EM_OK)
-		return 0;
-	em_output_error(r->out, &err);
-	if (!interrupt_caught(&r->interrupt))
-		message_errinfo(r->command, err.status, &err);
-	return -1;
+	return em_output_commit(r->out) == EM_OK ? 0 : output_failed(r);
 }
 
 static int run(reader *r)

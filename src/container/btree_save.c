@@ -9,8 +9,16 @@
  *
  * The tree stays as it is: nothing in it changes, but which blocks are in its caches.
  */
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/context.h"
 #include "base/memory.h"
@@ -339,12 +347,29 @@ static void end_row(row *r, em_ctx *ctx)
 	emi_sink_part_close(&r->part);
 }
 
+static em_status not_regular(const char *path, em_errinfo *err)
+{
+	return emi_fail_record(err, EM_ERR_NOTSUP, path, 0, 0, "'%s' is no regular file", path);
+}
+
+/* A pipe is not opened: it would be waited for. */
+static em_status check_path(const char *path, em_errinfo *err)
+{
+	struct stat sb;
+
+	if (stat(path, &sb) != 0 || S_ISREG(sb.st_mode) || S_ISDIR(sb.st_mode))
+		return EM_OK;
+	return not_regular(path, err);
+}
+
 static em_status save(saver *s, const char *path, em_errinfo *err)
 {
 	em_btree *t = s->t;
 	uint64_t nodes_at;
-	em_status st = make_header(s, err);
+	em_status st = check_path(path, err);
 
+	if (st == EM_OK)
+		st = make_header(s, err);
 	if (st == EM_OK && t->n != 0)
 		st = count_blocks(t, s->header->blocks, err);
 	if (st != EM_OK)
@@ -355,7 +380,7 @@ static em_status save(saver *s, const char *path, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	if (!emi_sink_is_file(s->sink))
-		return emi_fail(err, EM_ERR_NOTSUP, "'%s' is no regular file", path);
+		return not_regular(path, err);
 	st = make_rows(s, err);
 	if (st == EM_OK && t->n != 0)
 		st = save_blocks(s, err);

@@ -12,7 +12,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,8 +321,12 @@ static void test_trouble(void **state)
 		       "--leaf-size=5000", "-o", f->out, f->in[0], NULL);
 	expect_trouble(NULL, "--fill", "", "btree", "load", "--record-size=2", "--fill=101", "-o", f->out, f->in[0],
 		       NULL);
+	/* The output is looked at before anything is read. */
 	expect_trouble(NULL, "is-not-there", "", "btree", "load", "--record-size=2", "-o", "is-not-there/tree",
-		       f->in[0], NULL);
+		       "no-input", NULL);
+	expect_trouble(NULL, "regular file", "/dev/null", "btree", "load", "--record-size=2", "-o", "/dev/null",
+		       "no-input", NULL);
+	expect_trouble(NULL, "directory", f->dir, "btree", "load", "--record-size=2", "-o", f->dir, "no-input", NULL);
 	expect_trouble(NULL, "-n is for lines", "", "btree", "load", "--record-size=2", "-n", f->in[0], NULL);
 	expect_trouble(NULL, "--stats", "", "btree", "load", "--record-size=2", "--stats", "-o", f->out, f->in[0],
 		       NULL);
@@ -329,6 +335,37 @@ static void test_trouble(void **state)
 	expect_trouble(NULL, "one tree is read", "", "btree", "stat", f->out, f->out, NULL);
 	/* Nothing was written. */
 	assert_int_equal(access(f->out, F_OK), -1);
+}
+
+/* A reader that has seen enough ends it without a word. */
+static void closed_pipe(const fixture *f, int ignored)
+{
+	const char *const args[] = { "btree", "scan", f->out, NULL };
+	run_setup setup = { 0 };
+	int fd[2];
+	run r;
+
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	setup.out_fd = fd[1];
+	setup.ignore_pipe = ignored;
+	run_start(&r, &setup, args);
+	close(fd[1]);
+	close(fd[0]);
+	run_wait(&r);
+	if (ignored) {
+		assert_trouble(&r, "standard output", "Broken pipe");
+	} else {
+		assert_int_equal(r.signal, SIGPIPE);
+		assert_string_equal(r.err, "");
+	}
+	run_free(&r);
+}
+
+static void test_closed_pipe(void **state)
+{
+	load_letters(*state, "a1b1", "0:u8");
+	closed_pipe(*state, 0);
+	closed_pipe(*state, 1);
 }
 
 static void test_help(void **state)
@@ -368,6 +405,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_missing, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_damage, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_trouble, fixture_make, fixture_free),
+		cmocka_unit_test_setup_teardown(test_closed_pipe, fixture_make, fixture_free),
 		cmocka_unit_test(test_help),
 	};
 
