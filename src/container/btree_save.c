@@ -352,11 +352,13 @@ static em_status not_regular(const char *path, em_errinfo *err)
 	return emi_fail_record(err, EM_ERR_NOTSUP, path, 0, 0, "'%s' is no regular file", path);
 }
 
-/* A pipe is not opened: it would be waited for. */
+/* A pipe is not opened: it would be waited for.  Nor is a tree written into what standard output leads to. */
 static em_status check_path(const char *path, em_errinfo *err)
 {
 	struct stat sb;
 
+	if (strcmp(path, "-") == 0)
+		return not_regular("standard output", err);
 	if (stat(path, &sb) != 0 || S_ISREG(sb.st_mode) || S_ISDIR(sb.st_mode))
 		return EM_OK;
 	return not_regular(path, err);
