@@ -9,20 +9,13 @@
  *
  * The tree stays as it is: nothing in it changes, but which blocks are in its caches.
  */
-#ifndef _FILE_OFFSET_BITS
-#define _FILE_OFFSET_BITS 64
-#endif
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/context.h"
 #include "base/memory.h"
 #include "container/btree_file.h"
+#include "io/file.h"
 #include "key/order.h"
 #include "stream/sink.h"
 
@@ -355,13 +348,9 @@ static em_status not_regular(const char *path, em_errinfo *err)
 /* A pipe is not opened: it would be waited for.  Nor is a tree written into what standard output leads to. */
 static em_status check_path(const char *path, em_errinfo *err)
 {
-	struct stat sb;
-
 	if (strcmp(path, "-") == 0)
 		return not_regular("standard output", err);
-	if (stat(path, &sb) != 0 || S_ISREG(sb.st_mode) || S_ISDIR(sb.st_mode))
-		return EM_OK;
-	return not_regular(path, err);
+	return emi_file_is_special(path) ? not_regular(path, err) : EM_OK;
 }
 
 static em_status save(saver *s, const char *path, em_errinfo *err)

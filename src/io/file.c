@@ -185,6 +185,13 @@ int emi_file_has_places(const char *path)
 	return stat(path, &sb) != 0 || S_ISREG(sb.st_mode) || S_ISBLK(sb.st_mode);
 }
 
+int emi_file_is_special(const char *path)
+{
+	struct stat sb;
+
+	return stat(path, &sb) == 0 && !S_ISREG(sb.st_mode) && !S_ISDIR(sb.st_mode);
+}
+
 static void finish(em_file *f, int forked)
 {
 	close_handle(f, forked);
