@@ -436,7 +436,7 @@ EM_API EM_NODISCARD em_status em_btree_load_sorted(em_btree *t, em_sorter *sorte
  *   EM_OK
  *   EM_ERR_INVAL     a pointer is NULL, path is a directory
  *   EM_ERR_STATE     the tree is being loaded
- *   EM_ERR_NOTSUP    path is no regular file
+ *   EM_ERR_NOTSUP    path is no regular file, or "-", standard output
  *   EM_ERR_RANGE     the name of the order has more than 2^20 bytes
  *   EM_ERR_BUSY      another call is in progress
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_FDLIMIT  the file or its directory

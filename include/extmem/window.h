@@ -3,9 +3,9 @@
  * @file extmem/window.h  Windows: records go to an end of a container, and come from there, without a call for each.
  *
  * A stack, a queue or a deque has a window for each end that is used (em_stack_window(), em_queue_push_window(),
- * em_queue_pop_window(), em_deque_window()).  It is a part of the block at that end, in memory.  The functions here are
- * inline: pushing or popping a record is two comparisons, a copy and an addition, which a compiler puts into the
- * caller's loop.  At an edge of the window the library is called.
+ * em_queue_pop_window(), em_deque_front_window(), em_deque_back_window()).  It is a part of the block at that end, in
+ * memory.  The functions here are inline: pushing or popping a record is two comparisons, a copy and an addition, which
+ * a compiler puts into the caller's loop.  At an edge of the window the library is called.
  *
  *     em_window *w = em_stack_window(stack);
  *     uint32_t number;

@@ -39,8 +39,12 @@ static em_status open_file(em_disks *d, const em_disks_opts *o, em_errinfo *err)
 {
 	const unsigned how = EMI_OPEN_READ | ((o->flags & EM_DISKS_READ_ONLY) != 0 ? 0 : EMI_OPEN_WRITE);
 	em_errinfo own = EM_ERRINFO_INIT;
-	em_status st = emi_file_open(&d->file, d->share.object.ctx, o->path, how, &own);
+	em_status st;
 
+	if (!emi_file_has_places(o->path))
+		return emi_fail_record(err, EM_ERR_NOTSUP, o->path, 0, 0, "%s: no file that can be read at any place",
+				       o->path);
+	st = emi_file_open(&d->file, d->share.object.ctx, o->path, how, &own);
 	if (st == EM_ERR_NOENT && (o->flags & EM_DISKS_CREATE) != 0) {
 		own.status = EM_OK;
 		st = emi_file_open(&d->file, d->share.object.ctx, o->path, how | EMI_OPEN_CREATE | EMI_OPEN_SHARED,

@@ -11,10 +11,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <extmem.h>
 #include <extmem/sys/block.h>
+#include <extmem/sys/output.h>
 
 #include "cli/btree.h"
 #include "cli/cli.h"
@@ -229,6 +231,25 @@ static int push_files(load *l)
 	return ret;
 }
 
+/* The tree is written at last: what is wrong with its file is told before anything is read. */
+static int check_output(load *l)
+{
+	const char *path = l->so->output;
+	em_output_opts opts = EM_OUTPUT_OPTS_INIT;
+	em_output *o;
+	struct stat sb;
+	em_status st;
+
+	if (!stat(path, &sb) && !S_ISREG(sb.st_mode) && !S_ISDIR(sb.st_mode)) {
+		message(l->so->command, "%s: a tree is written to a regular file", path);
+		return -1;
+	}
+	opts.errinfo = &l->err;
+	st = em_output_open(&o, l->ctx, path, &opts);
+	em_output_close(o);
+	return st == EM_OK ? 0 : report(l, st);
+}
+
 static int open_tree(load *l)
 {
 	const load_options *o = &l->so->btree;
@@ -312,7 +333,7 @@ static int load_and_save(load *l)
 		message_errno(l->so->command, "--record-size", ENOMEM);
 		return -1;
 	}
-	if (l->so->btree.presorted ? load_presorted(l) : load_sorted(l))
+	if (check_output(l) || (l->so->btree.presorted ? load_presorted(l) : load_sorted(l)))
 		return -1;
 	if (interrupt_caught(&l->interrupt))
 		return -1;

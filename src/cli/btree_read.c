@@ -21,6 +21,9 @@
 #include "cli/options.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
+/* Records that a scan asks for at first, and how many times as many each next time, up to what the buffer holds. */
+#define FIRST_RECORDS 16u
+#define GROWS 4u
 
 static const char get_help[] =
 	"Usage: extmem btree get [OPTION]... TREE KEY...\n"
@@ -79,6 +82,7 @@ typedef struct reader {
 	const char *output;
 	const char *path;       /* of the tree */
 	const char *from, *to;
+	const char *bound;      /* of a scan: the last key in its direction; NULL: the end of the tree */
 	char *const *key;       /* to get; NULL: scan */
 	int keys;
 	int reverse;
@@ -150,17 +154,24 @@ static int read_options(reader *r, int argc, char **argv, int scan)
 	return -1;
 }
 
-static int write_records(reader *r, size_t n)
+/* Tell why the output could not be written, unless nobody reads it any more. */
+static int output_failed(const reader *r)
 {
 	em_errinfo err;
 
-	if (em_output_write(r->out, r->records, n * (size_t)em_btree_record_bytes(r->in.tree)) == EM_OK)
-		return 0;
 	em_output_error(r->out, &err);
 	if (err.status == EM_ERR_PIPE)
 		die_of(SIGPIPE);
-	message_errinfo(r->command, err.status, &err);
+	if (!interrupt_caught(&r->interrupt))
+		message_errinfo(r->command, err.status, &err);
 	return -1;
+}
+
+static int write_records(const reader *r, size_t n)
+{
+	const size_t bytes = n * (size_t)em_btree_record_bytes(r->in.tree);
+
+	return em_output_write(r->out, r->records, bytes) == EM_OK ? 0 : output_failed(r);
 }
 
 static int fail(const reader *r, em_status st)
@@ -169,10 +180,30 @@ static int fail(const reader *r, em_status st)
 	return -1;
 }
 
-/* Write up to n records from the one on that the cursor stands on. */
+/* How many of the first n records are in the range. */
+static size_t in_range(const reader *r, size_t n)
+{
+	const em_order *order = em_btree_order(r->in.tree);
+	const size_t record = (size_t)em_btree_record_bytes(r->in.tree);
+	size_t low = 0, high = r->bound ? n : 0;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const int after = em_order_compare(order, r->records + middle * record, r->bound);
+
+		if (r->reverse ? after < 0 : after > 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return r->bound ? low : n;
+}
+
+/* Write up to n records from the one on that the cursor stands on, as far as they are in the range. */
 static int copy(reader *r, uint64_t n)
 {
-	uint64_t got = 1, some;
+	uint64_t got = 1, some = r->bound ? FIRST_RECORDS : r->room, wanted;
+	size_t good;
 	em_status st;
 
 	if (!n)
@@ -181,17 +212,19 @@ static int copy(reader *r, uint64_t n)
 	if (st != EM_OK)
 		return fail(r, st);
 	while (got) {
-		if (interrupt_caught(&r->interrupt) || write_records(r, (size_t)got))
+		good = in_range(r, (size_t)got);
+		if (interrupt_caught(&r->interrupt) || (good && write_records(r, good)))
 			return -1;
-		n -= got;
-		some = n < r->room ? n : r->room;
-		got = 0;
-		if (some) {
-			st = r->reverse ? em_btree_cursor_prev_many(r->cursor, r->records, some, &got)
-					: em_btree_cursor_next_many(r->cursor, r->records, some, &got);
-			if (st < EM_OK)
-				return fail(r, st);
-		}
+		n -= good;
+		if (good < got || !n)
+			break;
+		/* Where a range ends is not known: hardly more is read than it has. */
+		some = some < r->room / GROWS ? some * GROWS : r->room;
+		wanted = n < some ? n : some;
+		st = r->reverse ? em_btree_cursor_prev_many(r->cursor, r->records, wanted, &got)
+				: em_btree_cursor_next_many(r->cursor, r->records, wanted, &got);
+		if (st < EM_OK)
+			return fail(r, st);
 	}
 	return 0;
 }
@@ -221,50 +254,43 @@ static int get_all(reader *r)
 	return 0;
 }
 
-/* How many records there are in the range, the cursor standing on the first that is wanted. */
-static int seek_range(reader *r, uint64_t *n)
+/* A key as it was given, in memory of its own; NULL: something is wrong. */
+static char *parse_key(reader *r, const char *option, const char *text)
 {
 	const size_t record = (size_t)em_btree_record_bytes(r->in.tree);
-	char *from = NULL;
-	const void *key;
-	em_status st;
+	char *key;
 
-	*n = 0;
-	if (r->from) {
-		if (btree_key_parse(&r->in, "--from", r->from))
-			return -1;
-		from = malloc(record);
-		if (!from) {
-			message_errno(r->command, "--from", ENOMEM);
-			return -1;
-		}
-		memcpy(from, r->in.key, record);
-	}
-	if (r->to && btree_key_parse(&r->in, "--to", r->to)) {
-		free(from);
-		return -1;
-	}
-	key = r->to ? r->in.key : NULL;
-	/* Of all records their number is known. */
-	st = EM_OK;
-	if (from || key)
-		st = em_btree_count(r->in.tree, from, key, n);
+	if (btree_key_parse(&r->in, option, text))
+		return NULL;
+	key = malloc(record);
+	if (key)
+		memcpy(key, r->in.key, record);
 	else
-		*n = em_btree_size(r->in.tree);
-	if (st == EM_OK && *n)
-		st = r->reverse ? em_btree_cursor_seek(r->cursor, key, EM_BTREE_LE)
-				: em_btree_cursor_seek(r->cursor, from, EM_BTREE_GE);
-	free(from);
-	return st < EM_OK ? fail(r, st) : 0;
+		message_errno(r->command, option, ENOMEM);
+	return key;
 }
 
+/* Where the range begins and ends, in the direction of the scan. */
 static int scan_range(reader *r)
 {
-	uint64_t n;
+	char *from = NULL, *to = NULL, *first;
+	em_status st = EM_NOT_FOUND;
+	int ret = -1;
 
-	if (seek_range(r, &n))
-		return -1;
-	return copy(r, n < r->count ? n : r->count);
+	if ((r->from && !(from = parse_key(r, "--from", r->from))) || (r->to && !(to = parse_key(r, "--to", r->to))))
+		goto out;
+	first = r->reverse ? to : from;
+	r->bound = r->reverse ? from : to;
+	st = em_btree_cursor_seek(r->cursor, first, r->reverse ? EM_BTREE_LE : EM_BTREE_GE);
+	if (st < EM_OK)
+		fail(r, st);
+	else
+		ret = st == EM_OK ? copy(r, r->count) : 0;
+out:
+	r->bound = NULL;
+	free(from);
+	free(to);
+	return ret;
 }
 
 static int open_output(reader *r)
@@ -289,7 +315,6 @@ static int write_output(reader *r)
 {
 	const size_t record = (size_t)em_btree_record_bytes(r->in.tree);
 	em_status st = em_btree_cursor_open(&r->cursor, r->in.tree);
-	em_errinfo err;
 
 	if (st != EM_OK)
 		return fail(r, st);
@@ -301,12 +326,7 @@ static int write_output(reader *r)
 	}
 	if (open_output(r) || (r->key ? get_all(r) : scan_range(r)))
 		return -1;
-	if (em_output_commit(r->out) == EM_OK)
-		return 0;
-	em_output_error(r->out, &err);
-	if (!interrupt_caught(&r->interrupt))
-		message_errinfo(r->command, err.status, &err);
-	return -1;
+	return em_output_commit(r->out) == EM_OK ? 0 : output_failed(r);
 }
 
 static int run(reader *r)

@@ -220,7 +220,10 @@ em_status emi_btree_file_open(emi_btree_file **out, em_ctx *ctx, const char *pat
 	if (f == NULL)
 		return err->status;
 	f->ctx = ctx;
-	st = emi_file_open(&f->file, ctx, path, EMI_OPEN_READ, err);
+	if (emi_file_has_places(path))
+		st = emi_file_open(&f->file, ctx, path, EMI_OPEN_READ, err);
+	else
+		st = emi_fail_record(err, EM_ERR_FORMAT, path, 0, 0, "%s: it is no saved B+-tree", path);
 	if (st == EM_OK)
 		st = look_at_file(f, err);
 	if (st == EM_OK)

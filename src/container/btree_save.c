@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "container/btree_file.h"
+#include "io/file.h"
 #include "key/order.h"
 #include "stream/sink.h"
 
@@ -339,12 +340,27 @@ static void end_row(row *r, em_ctx *ctx)
 	emi_sink_part_close(&r->part);
 }
 
+static em_status not_regular(const char *path, em_errinfo *err)
+{
+	return emi_fail_record(err, EM_ERR_NOTSUP, path, 0, 0, "'%s' is no regular file", path);
+}
+
+/* A pipe is not opened: it would be waited for.  Nor is a tree written into what standard output leads to. */
+static em_status check_path(const char *path, em_errinfo *err)
+{
+	if (strcmp(path, "-") == 0)
+		return not_regular("standard output", err);
+	return emi_file_is_special(path) ? not_regular(path, err) : EM_OK;
+}
+
 static em_status save(saver *s, const char *path, em_errinfo *err)
 {
 	em_btree *t = s->t;
 	uint64_t nodes_at;
-	em_status st = make_header(s, err);
+	em_status st = check_path(path, err);
 
+	if (st == EM_OK)
+		st = make_header(s, err);
 	if (st == EM_OK && t->n != 0)
 		st = count_blocks(t, s->header->blocks, err);
 	if (st != EM_OK)
@@ -355,7 +371,7 @@ static em_status save(saver *s, const char *path, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	if (!emi_sink_is_file(s->sink))
-		return emi_fail(err, EM_ERR_NOTSUP, "'%s' is no regular file", path);
+		return not_regular(path, err);
 	st = make_rows(s, err);
 	if (st == EM_OK && t->n != 0)
 		st = save_blocks(s, err);

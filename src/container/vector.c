@@ -94,8 +94,12 @@ static em_status open_file(emi_vector *v, const em_vector_opts *o, em_errinfo *e
 {
 	const unsigned way = v->read_only ? EMI_OPEN_READ : EMI_OPEN_WRITE;
 	em_errinfo own = EM_ERRINFO_INIT;
-	em_status st = emi_file_open(&v->file, v->ctx, o->path, way, &own);
+	em_status st;
 
+	if (!emi_file_has_places(o->path))
+		return emi_fail_record(err, EM_ERR_NOTSUP, o->path, 0, 0, "%s: no file that can be read at any place",
+				       o->path);
+	st = emi_file_open(&v->file, v->ctx, o->path, way, &own);
 	if (st == EM_ERR_NOENT && (o->flags & EM_VECTOR_CREATE) != 0)
 		return emi_file_open(&v->file, v->ctx, o->path, way | EMI_OPEN_CREATE | EMI_OPEN_SHARED, err);
 	if (st != EM_OK)

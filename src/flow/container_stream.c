@@ -89,7 +89,8 @@ static em_status take(emi_from *f, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	st = f->how->take(f, f->s.room, f->s.room_records, &got);
-	if (st != EM_OK)
+	/* What came out before a failure is lent: it is in the container no more.  The next pull tries again. */
+	if (st != EM_OK && got == 0)
 		return failed(f, st, err);
 	if (f->how->turned)
 		turn_around(f->s.room, (size_t)got, f->s.record);

@@ -5,8 +5,16 @@
  * A file is a handle of its context's backend, on the queue of its disk.  It holds a reference to the context, its
  * own memory and one of the context's descriptors, and gives back all three when it is closed.
  */
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/context.h"
 #include "base/error.h"
@@ -168,6 +176,20 @@ em_status emi_file_open_on(em_file **out, em_ctx *ctx, const char *path, unsigne
 em_status emi_file_open(em_file **out, em_ctx *ctx, const char *path, unsigned flags, em_errinfo *err)
 {
 	return emi_file_open_on(out, ctx, path, flags, ctx->direct, 0, err);
+}
+
+int emi_file_has_places(const char *path)
+{
+	struct stat sb;
+
+	return stat(path, &sb) != 0 || S_ISREG(sb.st_mode) || S_ISBLK(sb.st_mode);
+}
+
+int emi_file_is_special(const char *path)
+{
+	struct stat sb;
+
+	return stat(path, &sb) == 0 && !S_ISREG(sb.st_mode) && !S_ISDIR(sb.st_mode);
 }
 
 static void finish(em_file *f, int forked)

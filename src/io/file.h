@@ -138,6 +138,13 @@ typedef struct emi_file_how {
 
 em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const emi_file_how *how, em_errinfo *err);
 
+/* Is what stands at a path, if anything does, a file that can be read at any place: a regular one, or a block device?
+ * It is not opened, as a pipe would be waited for.  1 or 0. */
+int emi_file_has_places(const char *path);
+
+/* Does something stand there that is neither a regular file nor a directory?  Likewise. */
+int emi_file_is_special(const char *path);
+
 /* Most bytes of memory that an open file of ctx takes: its queue and the stacks of its threads (paths up to a page). */
 uint64_t emi_file_memory(const em_ctx *ctx);
 uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how);

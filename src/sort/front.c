@@ -217,6 +217,14 @@ em_status emi_front_may_next(emi_front *f, const em_batch **batch)
 	return begun(f, st == EM_OK && f->stage == EMI_ENDED ? EM_END : st, &err);
 }
 
+em_status emi_front_could_pull(emi_front *f)
+{
+	em_errinfo err;
+	em_status st = enter(f, &err);
+
+	return st == EM_OK ? emi_leave(f, in_order(f->stage != EMI_PUSHING, "pull before finish", &err), &err) : st;
+}
+
 em_status emi_front_too_long(uint64_t need, em_errinfo *err)
 {
 	return emi_fail(err, EM_ERR_MEMLIMIT, "there is no memory any more for a record of %llu bytes with its key",

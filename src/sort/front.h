@@ -82,6 +82,8 @@ em_status emi_front_may_push_batch(emi_front *f, const void *records, const uint
 em_status emi_front_may_finish(emi_front *f);
 /* The same; clears *batch and the cursor.  EM_END when all was pulled. */
 em_status emi_front_may_next(emi_front *f, const em_batch **batch);
+/* Could the next call pull records?  This one is over. */
+em_status emi_front_could_pull(emi_front *f);
 
 /* A record was not too long, but memory that it needs went to others of the context before it was there.  Returns the
  * status. */

@@ -192,8 +192,7 @@ static em_status write_window(em_output *o, em_cursor *c, const em_format *forma
 	return st;
 }
 
-/* The window has records, unless there are none. */
-static em_status pull_file(em_sorter *s, const char *path, int ended, em_errinfo *err)
+static em_status pull_file(em_sorter *s, const char *path, em_errinfo *err)
 {
 	const em_format format = s->front.e.job.format;
 	em_output_opts opts = EM_OUTPUT_OPTS_INIT;
@@ -204,14 +203,15 @@ static em_status pull_file(em_sorter *s, const char *path, int ended, em_errinfo
 	opts.errinfo = err;
 	opts.bytes = bytes_left(&s->front);
 	st = em_output_open(&o, s->front.object.ctx, path, &opts);
-	while (st == EM_OK && !ended) {
+	/* Only now the window may change: what is in it when a file cannot be opened is there for any other call. */
+	if (st == EM_OK && c->cur == c->end && c->ends == c->last)
+		st = em_cursor_refill(c);
+	while (st == EM_OK) {
 		st = write_window(o, c, &format, err);
 		if (st == EM_OK)
 			st = em_cursor_refill(c);
 	}
-	if (st == EM_END)
-		st = EM_OK;
-	if (st == EM_OK) {
+	if (st == EM_END) {
 		st = em_output_commit(o);
 		if (st != EM_OK)
 			em_output_error(o, err);
@@ -222,21 +222,16 @@ static em_status pull_file(em_sorter *s, const char *path, int ended, em_errinfo
 
 em_status em_sorter_pull_file(em_sorter *s, const char *path)
 {
-	em_cursor *c = em_sorter_cursor(s);
 	em_errinfo err = EM_ERRINFO_INIT;
-	em_status st = EM_OK;
-	int ended;
+	em_status st = s != NULL ? EM_OK : EM_ERR_INVAL;
 
-	if (c == NULL)
-		return EM_ERR_INVAL;
-	if (path == NULL)
+	if (st == EM_OK && path == NULL)
 		return emi_keep(&s->front.object, emi_given(path, "path", &err), &err);
-	if (c->cur == c->end && c->ends == c->last)
-		st = em_cursor_refill(c);
-	ended = st == EM_END;
-	if (st != EM_OK && !ended)
+	if (st == EM_OK)
+		st = emi_front_could_pull(&s->front);
+	if (st != EM_OK)
 		return st;
-	st = pull_file(s, path, ended, &err);
+	st = pull_file(s, path, &err);
 	/* The sorter keeps its own failures. */
 	return st != EM_OK && err.status != EM_OK ? emi_keep(&s->front.object, st, &err) : st;
 }

@@ -12,7 +12,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +152,57 @@ static void test_ranges(void **state)
 	expect_output("", "", "btree", "scan", "-r", f->out, NULL);
 }
 
+/* A scan reads hardly more than it writes: a leaf that is damaged is not found by one that ends far from it. */
+static void test_short_scans(void **state)
+{
+	enum { N = 60000 };
+	static const char *const ends_before[][5] = {
+		{ "--from=7", "-n2" }, { "--from=7", "--to=8" }, { "--to=1", "-r", "-n1" }, { "-n1" },
+		{ "-r", "--from=59990" }, { "-r", "-n20" }, { "--from=59000" }
+	};
+	static const char *const comes_to_it[][5] = { { "--from=7" }, { "--from=1", "--to=59000" }, { "-r" } };
+	fixture *f = *state;
+	unsigned char *records = malloc(4 * N);
+	size_t n, i, k;
+	char *bytes;
+	run r;
+
+	assert_non_null(records);
+	for (i = 0; i < N; i++)
+		for (k = 0; k < 4; k++)
+			records[4 * i + k] = (unsigned char)(i >> 8 * k);
+	write_file(f->in[0], records, 4 * N);
+	expect_output("", "", "btree", "load", "--record-size=4", "-k0:u32", "--leaf-size=4K", "-o", f->out, f->in[0],
+		      NULL);
+	bytes = read_file(f->out, &n);
+	bytes[n / 2] ^= 4;
+	write_file(f->out, bytes, n);
+	for (i = 0; i < sizeof(ends_before) / sizeof(*ends_before); i++) {
+		const char *argv[8] = { "btree", "scan", "-S64M" };
+
+		for (k = 0; ends_before[i][k]; k++)
+			argv[3 + k] = ends_before[i][k];
+		argv[3 + k] = f->out;
+		run_args(&r, NULL, argv);
+		assert_status(&r, 0);
+		assert_true(r.out_bytes > 0);
+		run_free(&r);
+	}
+	for (i = 0; i < sizeof(comes_to_it) / sizeof(*comes_to_it); i++) {
+		const char *argv[8] = { "btree", "scan", "-S64M" };
+
+		for (k = 0; comes_to_it[i][k]; k++)
+			argv[3 + k] = comes_to_it[i][k];
+		argv[3 + k] = f->out;
+		run_args(&r, NULL, argv);
+		assert_status(&r, 2);
+		assert_non_null(strstr(r.err, f->out));
+		run_free(&r);
+	}
+	free(bytes);
+	free(records);
+}
+
 /* Each kind of a field. */
 static void test_keys(void **state)
 {
@@ -268,8 +321,12 @@ static void test_trouble(void **state)
 		       "--leaf-size=5000", "-o", f->out, f->in[0], NULL);
 	expect_trouble(NULL, "--fill", "", "btree", "load", "--record-size=2", "--fill=101", "-o", f->out, f->in[0],
 		       NULL);
+	/* The output is looked at before anything is read. */
 	expect_trouble(NULL, "is-not-there", "", "btree", "load", "--record-size=2", "-o", "is-not-there/tree",
-		       f->in[0], NULL);
+		       "no-input", NULL);
+	expect_trouble(NULL, "regular file", "/dev/null", "btree", "load", "--record-size=2", "-o", "/dev/null",
+		       "no-input", NULL);
+	expect_trouble(NULL, "directory", f->dir, "btree", "load", "--record-size=2", "-o", f->dir, "no-input", NULL);
 	expect_trouble(NULL, "-n is for lines", "", "btree", "load", "--record-size=2", "-n", f->in[0], NULL);
 	expect_trouble(NULL, "--stats", "", "btree", "load", "--record-size=2", "--stats", "-o", f->out, f->in[0],
 		       NULL);
@@ -278,6 +335,37 @@ static void test_trouble(void **state)
 	expect_trouble(NULL, "one tree is read", "", "btree", "stat", f->out, f->out, NULL);
 	/* Nothing was written. */
 	assert_int_equal(access(f->out, F_OK), -1);
+}
+
+/* A reader that has seen enough ends it without a word. */
+static void closed_pipe(const fixture *f, int ignored)
+{
+	const char *const args[] = { "btree", "scan", f->out, NULL };
+	run_setup setup = { 0 };
+	int fd[2];
+	run r;
+
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	setup.out_fd = fd[1];
+	setup.ignore_pipe = ignored;
+	run_start(&r, &setup, args);
+	close(fd[1]);
+	close(fd[0]);
+	run_wait(&r);
+	if (ignored) {
+		assert_trouble(&r, "standard output", "Broken pipe");
+	} else {
+		assert_int_equal(r.signal, SIGPIPE);
+		assert_string_equal(r.err, "");
+	}
+	run_free(&r);
+}
+
+static void test_closed_pipe(void **state)
+{
+	load_letters(*state, "a1b1", "0:u8");
+	closed_pipe(*state, 0);
+	closed_pipe(*state, 1);
 }
 
 static void test_help(void **state)
@@ -311,11 +399,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_model, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_ranges, fixture_make, fixture_free),
+		cmocka_unit_test_setup_teardown(test_short_scans, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_keys, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_key_trouble, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_missing, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_damage, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_trouble, fixture_make, fixture_free),
+		cmocka_unit_test_setup_teardown(test_closed_pipe, fixture_make, fixture_free),
 		cmocka_unit_test(test_help),
 	};
 

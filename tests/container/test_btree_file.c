@@ -751,6 +751,15 @@ static void test_wrong_file(void **state)
 	assert_int_equal(unlink(s.path), 0);
 	assert_int_equal(em_btree_save(s.c.t, s.dir), EM_ERR_INVAL);
 	assert_int_equal(em_btree_save(s.c.t, "/dev/null"), EM_ERR_NOTSUP);
+	assert_int_equal(em_btree_save(s.c.t, "-"), EM_ERR_NOTSUP);
+	/* A pipe is not waited for. */
+	assert_int_equal(mkfifo(s.path, 0600), 0);
+	assert_int_equal(em_btree_save(s.c.t, s.path), EM_ERR_NOTSUP);
+	refuse_open(&s, NULL, &plain, EM_ERR_FORMAT, "no saved B+-tree");
+	assert_int_equal(unlink(s.path), 0);
+	assert_int_equal(mkdir(s.path, 0700), 0);
+	refuse_open(&s, NULL, &plain, EM_ERR_FORMAT, "no saved B+-tree");
+	assert_int_equal(rmdir(s.path), 0);
 	path = test_path(s.path, "none");
 	assert_int_equal(em_btree_save(s.c.t, path), EM_ERR_NOENT);
 	free(path);

@@ -162,6 +162,35 @@ static void test_evicted(void **state)
 	vector_case_close(&t);
 }
 
+/* What cannot be read at any place is told at once: a pipe, for example, is not waited for. */
+static void test_no_places(void **state)
+{
+	static const uint32_t flags[] = { 0, EM_VECTOR_READ_ONLY, EM_VECTOR_CREATE, EM_VECTOR_TRUNCATE };
+	const char *paths[3];
+	vector_case t;
+	em_vector *v;
+	size_t i, k;
+
+	(void)state;
+	vector_case_open(&t, em_backend_find("syscall"), 8, 100);
+	make_file(&t, "", 0);
+	assert_int_equal(unlink(t.path), 0);
+	assert_int_equal(mkfifo(t.path, 0600), 0);
+	paths[0] = t.path;
+	paths[1] = t.dir;
+	paths[2] = "/dev/null";
+	for (i = 0; i < sizeof paths / sizeof paths[0]; i++)
+		for (k = 0; k < sizeof flags / sizeof flags[0]; k++) {
+			t.opts.path = paths[i];
+			t.opts.flags = flags[k];
+			assert_int_equal(em_vector_open(&v, t.f.ctx, &t.opts), EM_ERR_NOTSUP);
+			assert_null(v);
+			assert_string_equal(t.err.path, paths[i]);
+			assert_non_null(strstr(t.err.text, "at any place"));
+		}
+	vector_case_close(&t);
+}
+
 /* Flags of files, and files that are none for records. */
 static void test_odd_files(void **state)
 {
@@ -583,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_evicted),
+		cmocka_unit_test(test_no_places),
 		cmocka_unit_test(test_odd_files),
 		cmocka_unit_test(test_cut_short),
 		cmocka_unit_test(test_swap),

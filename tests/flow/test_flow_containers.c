@@ -2,6 +2,7 @@
 /* test_flow_containers.c -- sorters and containers as streams and sinks. */
 #include "flow/flow_case.h"
 
+#include <extmem/sys/fault.h>
 #include <extmem/text.h>
 
 #define MIB ((uint64_t)1 << 20)
@@ -303,6 +304,85 @@ static void test_ends(void **state)
 	flow_close(&t);
 }
 
+/* A context whose disks fail when they are asked to. */
+static void open_faulty(flow_case *t, em_fault *fault)
+{
+	em_ctx_opts o = EM_CTX_OPTS_INIT;
+
+	memset(t, 0, sizeof *t);
+	t->rng = test_rng_make(test_seed());
+	test_memory_init(&t->mem, 0);
+	assert_int_equal(em_fault_init(fault, sizeof *fault, em_backend_find("memory")), EM_OK);
+	o.allocator = &t->mem.allocator;
+	o.memory = 8 * MIB;
+	o.custom = em_fault_backend(fault);
+	assert_int_equal(em_ctx_open(&t->ctx, &o), EM_OK);
+}
+
+/* A transfer fails while records are popped for a stream: those that came out before are lent, and the others are still
+ * there. */
+static void test_popped_before_failure(void **state)
+{
+	enum { N = 20000 };
+	uint64_t nth;
+	int failed = 1, partly = 0;
+
+	(void)state;
+	for (nth = test_nth_after(0, 3); failed; nth = test_nth_after(nth, 3)) {
+		const int stack_first = (int)(nth % 2);
+		em_container_opts o = EM_CONTAINER_OPTS_INIT;
+		uint64_t *x, *got, *left, popped = 0;
+		em_stack *stack = NULL;
+		em_queue *queue = NULL;
+		em_fault fault;
+		em_stream *s;
+		flow_case t;
+		em_status st;
+		size_t n, i;
+
+		open_faulty(&t, &fault);
+		o.record_bytes = 8;
+		o.block_bytes = 4096;
+		o.memory_bytes = 6 * 4096;
+		x = flow_numbers(&t, N, UINT64_MAX, 0);
+		left = malloc(N * sizeof *left);
+		assert_non_null(left);
+		if (stack_first) {
+			assert_int_equal(em_stack_open(&stack, t.ctx, &o), EM_OK);
+			assert_int_equal(em_stack_push_many(stack, x, N, NULL), EM_OK);
+			assert_int_equal(em_stream_stack(&s, stack, &t.err), EM_OK);
+		} else {
+			assert_int_equal(em_queue_open(&queue, t.ctx, &o), EM_OK);
+			assert_int_equal(em_queue_push_many(queue, x, N, NULL), EM_OK);
+			assert_int_equal(em_stream_queue(&s, queue, &t.err), EM_OK);
+		}
+		em_fault_set(&fault, EM_FAULT_READ, nth, 4);
+		got = flow_drain(&t, s, SIZE_MAX, &n, &st);
+		failed = fault.injected != 0;
+		assert_true(st == EM_END || (failed && st == EM_ERR_IO));
+		em_fault_set(&fault, 0, 0, 0);
+		em_stream_close(s);
+		if (n < N)
+			assert_int_equal(stack_first ? em_stack_pop_many(stack, left, N, &popped)
+						     : em_queue_pop_many(queue, left, N, &popped),
+					 EM_OK);
+		partly += n != 0 && n < N;
+		assert_int_equal(n + popped, N);
+		if (stack_first)
+			turn(x, N);
+		assert_memory_equal(got, x, n * sizeof *x);
+		for (i = 0; i < popped; i++)
+			assert_int_equal(left[stack_first ? popped - 1 - i : i], x[n + i]);
+		em_stack_close(stack);
+		em_queue_close(queue);
+		free(x);
+		free(got);
+		free(left);
+		flow_close(&t);
+	}
+	assert_true(partly != 0 || !test_sweeps());
+}
+
 static void test_pq(void **state)
 {
 	em_pq_opts o = EM_PQ_OPTS_INIT;
@@ -492,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_sorter),
 		cmocka_unit_test(test_vector),
 		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_popped_before_failure),
 		cmocka_unit_test(test_pq),
 		cmocka_unit_test(test_btree),
 		cmocka_unit_test(test_mistakes),

@@ -326,11 +326,32 @@ static void test_prefix(void **state)
 	em_sorter_close(s);
 }
 
+/* A file that cannot be opened costs none of the records, whoever asks for them next. */
+static void test_not_opened(void **state)
+{
+	bench *b = *state;
+	const em_batch *batch;
+	em_sorter *s;
+	uint64_t n = 0;
+
+	make_fixed(b, b->in[0], 100);
+	assert_int_equal(em_sorter_open(&s, b->ctx, b->fixed, NULL), EM_OK);
+	assert_int_equal(em_sorter_push_file(s, b->in[0]), EM_OK);
+	assert_int_equal(em_sorter_finish(s), EM_OK);
+	assert_int_equal(em_sorter_pull_file(s, "/nowhere/at/all"), EM_ERR_NOENT);
+	assert_int_equal(em_sorter_pull_file(s, b->dir), EM_ERR_INVAL);
+	while (em_sorter_next(s, &batch) == EM_OK)
+		n += batch->n;
+	assert_int_equal(n, 100);
+	em_sorter_close(s);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_fixed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_opened, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_header, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_files, setup, teardown),

@@ -132,7 +132,8 @@ EM_API size_t em_disks_stats_json(const em_disks_stats *of, char *to, size_t byt
  *                    disk may be
  *   EM_ERR_VERSION   opts was made without its initialiser
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_EXIST, EM_ERR_IO  as extmem/disk.h says; the detail names the path
- *   EM_ERR_NOTSUP    direct transfers are demanded and do not work there
+ *   EM_ERR_NOTSUP    direct transfers are demanded and do not work there; the file is none that can be read at any
+ *                    place
  *   EM_ERR_FDLIMIT   the context has no descriptor left
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
  *   EM_ERR_FORK      the context is the parent process's
