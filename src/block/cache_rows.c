@@ -24,7 +24,7 @@
 #include "base/memory.h"
 
 /* A row has no more bytes, as longer ones are no faster; all together have no more. */
-#define ROW_BYTES ((size_t)256 << 10)
+#define ROW_BYTES ((size_t)512 << 10)
 #define ROWS_BYTES ((size_t)8 << 20)
 #define NOWHERE UINT32_MAX
 enum { ROWS_LEAST = 4, ROWS_MOST = 255, WANTED_MOST = 64 };
