@@ -3,10 +3,9 @@
  * cache_rows.c -- reading blocks of a cache before they are got: many by one request, where their places follow each
  * other; see cache.h.
  *
- * A disk makes so many reads in a second, and those of small blocks are done before it moves as many bytes as it can.
- * The frames that blocks come to lie anywhere in memory, and one read has one buffer.  So a row, which is some blocks
- * that are side by side in the store, is read into memory that rows take turns at.  From there each block is copied to
- * its frame: that takes a sixth of what a read of its own does.
+ * A disk moves fewer bytes in a second by reads of small blocks than by longer ones.  The frames that blocks come to
+ * lie anywhere in memory, and one read has one buffer.  So a row, which is some blocks that are side by side in the
+ * store, is read into memory that rows take turns at.  From there each block is copied to its frame.
  *
  * Frames of a row are like any other that are being read: the map knows them, and whoever wants such a block, or wants
  * it gone, settles the read.  Then all of the row arrive, and its memory is free.  So a block is in one place at a
@@ -24,7 +23,7 @@
 #include "base/memory.h"
 
 /* A row has no more bytes, as longer ones are no faster; all together have no more. */
-#define ROW_BYTES ((size_t)256 << 10)
+#define ROW_BYTES ((size_t)512 << 10)
 #define ROWS_BYTES ((size_t)8 << 20)
 #define NOWHERE UINT32_MAX
 enum { ROWS_LEAST = 4, ROWS_MOST = 255, WANTED_MOST = 64 };
