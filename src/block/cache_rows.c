@@ -25,13 +25,12 @@
 /* A row has no more bytes, as longer ones are no faster; all together have no more. */
 #define ROW_BYTES ((size_t)512 << 10)
 #define ROWS_BYTES ((size_t)8 << 20)
-#define NOWHERE UINT32_MAX
 enum { ROWS_LEAST = 4, ROWS_MOST = 255, WANTED_MOST = 64 };
 
 /* A block that is to be read. */
 typedef struct wanted {
 	em_bid bid;
-	em_bid place;           /* disk NOWHERE: it is not known */
+	em_bid place;           /* reserved: it is not known, and this is the id */
 } wanted;
 
 static uint32_t at_most(uint64_t n, uint64_t most)
@@ -204,6 +203,8 @@ static int read_row(emi_cache *c, const wanted *w, uint32_t n, int down)
 
 static int is_before(em_bid a, em_bid b)
 {
+	if (a.reserved != b.reserved)
+		return a.reserved < b.reserved;
 	return a.disk != b.disk ? a.disk < b.disk : a.offset < b.offset;
 }
 
@@ -213,8 +214,7 @@ static uint32_t add(const emi_cache *c, wanted *w, uint32_t k, em_bid bid, int d
 	wanted own = { bid, bid };
 	uint32_t at = k;
 
-	if (!emi_store_place(c->store, bid, c->block_bytes, &own.place))
-		own.place.disk = NOWHERE;
+	own.place.reserved = !emi_store_place(c->store, bid, c->block_bytes, &own.place);
 	while (at != 0 && (down ? is_before(w[at - 1].place, own.place) : is_before(own.place, w[at - 1].place)))
 		at--;
 	if (at != 0 && w[at - 1].bid.disk == bid.disk && w[at - 1].bid.offset == bid.offset)
@@ -229,7 +229,7 @@ static uint32_t row_of(const emi_cache *c, const wanted *w, uint32_t k, int down
 {
 	uint32_t n = 1;
 
-	while (n < k && n < c->rows.longest && w[n].place.disk != NOWHERE && w[n].place.disk == w[n - 1].place.disk &&
+	while (n < k && n < c->rows.longest && !w[n].place.reserved && w[n].place.disk == w[n - 1].place.disk &&
 	       w[n].place.offset - w[n - 1].place.offset == (down ? -(uint64_t)c->block_bytes : c->block_bytes))
 		n++;
 	return n;
