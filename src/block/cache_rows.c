@@ -229,7 +229,8 @@ static uint32_t row_of(const emi_cache *c, const wanted *w, uint32_t k, int down
 {
 	uint32_t n = 1;
 
-	while (n < k && n < c->rows.longest && !w[n].place.reserved && w[n].place.disk == w[n - 1].place.disk &&
+	while (n < k && n < c->rows.longest && !w[n - 1].place.reserved && !w[n].place.reserved &&
+	       w[n].place.disk == w[n - 1].place.disk &&
 	       w[n].place.offset - w[n - 1].place.offset == (down ? -(uint64_t)c->block_bytes : c->block_bytes))
 		n++;
 	return n;
