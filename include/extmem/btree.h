@@ -149,8 +149,7 @@ EM_API void em_btree_close(em_btree *t);
 EM_API void em_btree_cancel(em_btree *t);
 
 /** The most bytes of memory that a tree of up to `records' records takes; 0 if opts, which may be NULL, is not legal
- *  with the order.  Beside its caches these are 16 for each block on disk, and, when leaves are read ahead, a 16th of
- *  theirs, at most 8 MiB and a bit. */
+ *  with the order.  Beside its caches these are 16 for each block on disk. */
 EM_API uint64_t em_btree_memory(const em_order *order, const em_btree_opts *opts, uint64_t records);
 
 /** Records in it; 0 of NULL. */
@@ -283,8 +282,7 @@ EM_API EM_NODISCARD em_status em_btree_erase_many(em_btree *t, const void *keys,
  * either way, has the next ones read ahead: as many as it has passed, up to 32, then a quarter of these, up to 256, or
  * a 16th of the cache.  A call for many records has all leaves read that it needs.  When it is not the first one there
  * are a quarter of those that were passed behind these, but none if it is for fewer than the call before, as that is
- * the end of a range.  Of leaves that lie side by side on a disk, as those that were loaded do, up to 512 KiB are one
- * read; a read that fails is told when a cursor comes to a leaf that cannot be read by itself, either.
+ * the end of a range.
  *
  * The time for an insertion or erasure grows with the number of cursors on the same leaf.
  *

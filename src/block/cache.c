@@ -14,8 +14,7 @@
 
 uint64_t emi_cache_memory(const emi_cache_opts *opts)
 {
-	return sizeof(emi_cache) + emi_cache_frames_memory(opts) +
-	       emi_cache_rows_memory(opts->ahead, opts->block_bytes);
+	return sizeof(emi_cache) + emi_cache_frames_memory(opts);
 }
 
 em_status emi_cache_check(const emi_cache_opts *opts, em_errinfo *err)
@@ -34,10 +33,10 @@ uint32_t emi_cache_batch(uint32_t frames, uint32_t given)
 	return frames / 4 < EMI_CACHE_BATCH ? frames / 4 + (frames < 4) : EMI_CACHE_BATCH;
 }
 
-/* Later is late to say that the context has never enough.  Without rows it goes on. */
+/* Later is late to say that the context has never enough. */
 static em_status check_memory(const em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err)
 {
-	const uint64_t most = sizeof(emi_cache) + emi_cache_frames_memory(opts);
+	const uint64_t most = emi_cache_memory(opts);
 
 	if (most <= em_ctx_memory(ctx))
 		return EM_OK;
@@ -70,7 +69,6 @@ em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opt
 	c->batch_given = opts->batch;
 	c->batch = emi_cache_batch(c->m, c->batch_given);
 	emi_cache_frames_init(c);
-	emi_cache_rows_plan(&c->rows, opts->ahead, c->block_bytes);
 	emi_store_join(c->store, &c->holder, &emi_cache_calls);
 	*out = c;
 	return EM_OK;
@@ -101,7 +99,6 @@ void emi_cache_close(emi_cache *c)
 				"a cache was closed with %" PRIu32 " changed blocks, which are discarded", c->ndirty);
 	}
 	emi_store_part(c->store, &c->holder);
-	emi_cache_rows_free(c);
 	emi_cache_frames_free(c);
 	emi_store_close(c->store);
 	emi_free(ctx, c, sizeof *c);
@@ -179,6 +176,23 @@ int emi_cache_unpin_block(emi_cache *c, const void *block, int dirty)
 		return 0;
 	emi_cache_unpin(c, i, dirty);
 	return 1;
+}
+
+void emi_cache_hint(emi_cache *c, em_bid bid)
+{
+	uint32_t i;
+
+	/* Half of the frames are enough for what is wanted soon. */
+	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->detached) / 2 ||
+	    emi_ctx_forked(c->ctx) || emi_store_check_block(c->store, EMI_READ, bid, c->block_bytes, NULL) != EM_OK)
+		return;
+	i = emi_cache_free_frame(c);
+	if (i == EM_CACHE_NONE)
+		return;
+	emi_frame_place(c, i, bid);
+	c->frame[i].hinted = c->frame[i].ahead = 1;
+	emi_frame_read(c, i, EMI_FRAMES_READS);
+	c->stats.hints += c->frame[i].busy == EMI_FRAME_READING;
 }
 
 em_status emi_cache_provide(emi_cache *c, uint32_t n, em_errinfo *err)

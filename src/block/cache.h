@@ -10,8 +10,6 @@
  * change a block that is being written back waits, as a copy to write from would need a frame just when frames are
  * short.
  *
- * Blocks are read ahead by rows, from which they are copied to their frames (cache_rows.c).
- *
  * Memory comes as frames are used for the first time (cache_frames.c).  A cache is a holder of its store: others on
  * that have it flush, forget or lend blocks (cache_range.c).
  */
@@ -31,8 +29,6 @@ typedef struct emi_cache_opts {
 	const em_policy *policy; /* NULL: S3-FIFO */
 	uint64_t seed;          /* for a policy that draws */
 	uint32_t batch;         /* blocks that are written back at a time; 0: 16, or a quarter of the frames */
-	uint32_t ahead;         /* blocks that are hinted at and not got yet, at most: so many are read by rows, into
-				   memory of their own; 0: each is read by itself */
 	emi_io_stats *io;       /* NULL: counted nowhere */
 	em_cache_access_fn trace; /* NULL: nobody is told */
 	void *trace_user;
@@ -75,9 +71,7 @@ void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty);
 /* The same of a block that is known by its memory: 0 if that is none of the cache's, or not pinned. */
 int emi_cache_unpin_block(emi_cache *c, const void *block, int dirty);
 
-/* They are going to be got, in about that order: begin to read those that are not there, as far as there are frames
- * that can be had without waiting.  Those that are side by side are read by one request, if there is opts.ahead. */
-void emi_cache_hint_many(emi_cache *c, const em_bid *bid, size_t n);
+/* It is going to be got: begin to read it if there is a frame that can be had without waiting. */
 void emi_cache_hint(emi_cache *c, em_bid bid);
 
 /* Write all that was changed, also what is pinned, as it is now, and wait; of all blocks, or of those in a span.  What

@@ -7,9 +7,8 @@
  * are pinned (emi_cache_get_many()) have a list of their own, as nobody else settles them: what cannot be read leaves
  * the cache.
  *
- * Call order: cache.c stands on cache_many.c, cache_range.c and cache_resize.c, these on cache_rows.c and
- * cache_write_back.c, these on cache_transfer.c and on cache_frames.c.  A read that is one of a row's is settled by
- * cache_rows.c.
+ * Call order: cache.c stands on cache_many.c, cache_range.c and cache_resize.c, these on cache_write_back.c, that on
+ * cache_transfer.c and on cache_frames.c.
  */
 #ifndef EMI_CACHE_FRAMES_H
 #define EMI_CACHE_FRAMES_H
@@ -28,7 +27,6 @@ enum {
 	EMI_FRAMES_PINNED_READS,
 	EMI_FRAMES_CHOSEN,
 	EMI_FRAMES_WRITES,
-	EMI_FRAMES_TAKEN,       /* free, and about to get a block of a row */
 	EMI_FRAMES_LISTS
 };
 enum { EMI_FRAMES_MOST = 1 << 24, EMI_CACHE_BATCH = 16 };
@@ -46,7 +44,6 @@ typedef struct emi_cache_frame {
 	unsigned detached : 1;  /* it is elsewhere */
 	unsigned seen : 1;      /* while tables are made anew */
 	unsigned asking : 1;    /* others are being told to forget it */
-	uint8_t row;            /* the row that it is read with, from 1; 0: it is read by itself */
 } emi_cache_frame;
 
 /* The rest: which block, and its transfer. */
@@ -63,24 +60,6 @@ typedef struct emi_cache_piece {
 	uint32_t rqs;           /* of them */
 	uint32_t first, n;      /* frames */
 } emi_cache_piece;
-
-/* Blocks that are side by side in the store, and are being read by one request. */
-typedef struct emi_cache_row {
-	emi_request rq;
-	uint32_t at;            /* where in the memory of rows, in blocks */
-	uint32_t n;             /* blocks; 0: it is not used */
-} emi_cache_row;
-
-typedef struct emi_cache_rows {
-	uint32_t longest;       /* blocks in a row, at most; 1: there are none */
-	uint32_t blocks;        /* that they have memory for */
-	uint32_t n;             /* rows there may be */
-	uint32_t next;          /* the one that is begun next, ... */
-	uint32_t at;            /* ... and where in memory */
-	char *memory;           /* NULL, as the others: not needed yet */
-	uint32_t *frame;        /* that each block of it goes to; EM_CACHE_NONE: it is free */
-	emi_cache_row *row;
-} emi_cache_rows;
 
 struct emi_cache {
 	emi_holder holder;
@@ -114,7 +93,6 @@ struct emi_cache {
 	emi_cache_piece *piece; /* in the order of their frames */
 	uint32_t pieces;
 	uint32_t piece_room;
-	emi_cache_rows rows;
 	em_cache_stats stats;   /* what is counted */
 	em_errinfo error;       /* of the write that failed last */
 };
@@ -171,16 +149,6 @@ void emi_frame_read(emi_cache *c, uint32_t i, uint32_t list);
 /* Begin to write, when others have forgotten the block.  What cannot be begun has failed. */
 em_status emi_frame_write(emi_cache *c, uint32_t i, em_errinfo *err);
 
-/* The request that a frame is being read by. */
-static inline emi_request *emi_frame_reader(const emi_cache *c, uint32_t i)
-{
-	return c->frame[i].row != 0 ? &c->rows.row[c->frame[i].row - 1].rq : c->block[i].rq;
-}
-
-/* A read is over; and it has brought the block. */
-void emi_frame_end_read(emi_cache *c, uint32_t i);
-void emi_frame_has_read(emi_cache *c, uint32_t i);
-
 /* Wait for a transfer.  What cannot be read has left; what cannot be written is dirty. */
 em_status emi_frame_settle_read(emi_cache *c, uint32_t i, em_errinfo *err);
 em_status emi_frame_settle_write(emi_cache *c, uint32_t i, em_errinfo *err);
@@ -191,17 +159,6 @@ void emi_cache_settle_done(emi_cache *c);
 /* The frame is idle when this returns, by taking back what was not begun or by waiting: 0 if it has no block any more.
  * */
 int emi_frame_calm(emi_cache *c, uint32_t i);
-
-/* cache_rows.c: reading ahead. */
-
-/* Rows for so many blocks that are read ahead, without memory yet; the most that they take; and have none. */
-void emi_cache_rows_plan(emi_cache_rows *r, uint32_t ahead, size_t block_bytes);
-uint64_t emi_cache_rows_memory(uint32_t ahead, size_t block_bytes);
-void emi_cache_rows_free(emi_cache *c);
-
-/* Wait for a row: then its frames are idle, with their blocks or without.  But those that are pinned, and have none,
- * are being read by themselves. */
-em_status emi_row_settle(emi_cache *c, emi_cache_row *row);
 
 /* cache_write_back.c: who has to go. */
 

@@ -74,7 +74,7 @@ em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t
 			     uint32_t *frame, size_t *got, em_errinfo *err)
 {
 	em_errinfo none = EM_ERRINFO_INIT, unread = EM_ERRINFO_INIT;
-	size_t there;
+	size_t k, there;
 
 	for (there = 0; there < n; there++) {
 		emi_cache_tell(c, bid[there], mode);
@@ -82,8 +82,8 @@ em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t
 			break;
 	}
 	/* What will be wanted next begins before anybody waits for these. */
-	if (there == n)
-		emi_cache_hint_many(c, next, more);
+	for (k = 0; k < more && there == n; k++)
+		emi_cache_hint(c, next[k]);
 	*got = await_all(c, frame, there, &unread);
 	if (*got != 0 || n == 0)
 		return EM_OK;

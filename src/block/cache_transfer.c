@@ -6,7 +6,6 @@
  * tried again and again while frames are short.  The last reason is kept for whoever gets no frame for that.
  *
  * A read that a hint began fails for nobody: who then gets the block reads it once more, and is told of that read.
- * Whether it was one of a row's (cache_rows.c) is the same to all but to who settles it.
  *
  * Before a block is written the other holders of the store forget it.  One of them may have changed a part of it, and
  * write that first; then it asks this cache, which leaves out the very block that it is asking for.
@@ -86,52 +85,29 @@ em_status emi_frame_write(emi_cache *c, uint32_t i, em_errinfo *err)
 	return EM_OK;
 }
 
-void emi_frame_end_read(emi_cache *c, uint32_t i)
-{
-	c->nreading--;
-	emi_list_remove(c->link, i);
-	c->frame[i].busy = EMI_FRAME_IDLE;
-}
-
-void emi_frame_has_read(emi_cache *c, uint32_t i)
-{
-	c->stats.reads++;
-	look_at_others(c, i);
-}
-
-/* A read by itself. */
-static em_status settle_alone(emi_cache *c, uint32_t i, em_errinfo *err)
+em_status emi_frame_settle_read(emi_cache *c, uint32_t i, em_errinfo *err)
 {
 	emi_cache_frame *f = &c->frame[i];
 	const int again = f->ahead && f->pins != 0;
 	em_errinfo *const told = again ? NULL : err;
 	const em_status st = emi_wait(c->block[i].rq, told);
 
-	emi_frame_end_read(c, i);
+	c->nreading--;
+	emi_list_remove(c->link, i);
+	f->busy = EMI_FRAME_IDLE;
 	f->ahead = 0;
 	if (st != EM_OK && again) {
 		emi_frame_read(c, i, EMI_FRAMES_PINNED_READS);
-		return f->busy == EMI_FRAME_READING ? settle_alone(c, i, err) : EM_OK;
+		return f->busy == EMI_FRAME_READING ? emi_frame_settle_read(c, i, err) : EM_OK;
 	}
 	if (st != EM_OK) {
 		f->pins = 0;
 		emi_frame_drop(c, i, 0);
 		return st;
 	}
-	emi_frame_has_read(c, i);
+	c->stats.reads++;
+	look_at_others(c, i);
 	return EM_OK;
-}
-
-em_status emi_frame_settle_read(emi_cache *c, uint32_t i, em_errinfo *err)
-{
-	const emi_cache_frame *f = &c->frame[i];
-	em_status st = EM_OK;
-
-	if (f->row != 0)
-		st = emi_row_settle(c, &c->rows.row[f->row - 1]);
-	if (f->busy == EMI_FRAME_READING)
-		return settle_alone(c, i, err);
-	return f->here ? EM_OK : st;
 }
 
 em_status emi_frame_settle_write(emi_cache *c, uint32_t i, em_errinfo *err)
@@ -159,8 +135,7 @@ void emi_cache_settle_done(emi_cache *c)
 
 	while ((i = emi_frame_first(c, EMI_FRAMES_WRITES)) != EM_CACHE_NONE && emi_done(c->block[i].rq))
 		(void)emi_frame_settle_write(c, i, NULL);
-	while ((i = emi_frame_first(c, EMI_FRAMES_READS)) != EM_CACHE_NONE &&
-	       emi_done(emi_frame_reader(c, i)))
+	while ((i = emi_frame_first(c, EMI_FRAMES_READS)) != EM_CACHE_NONE && emi_done(c->block[i].rq))
 		(void)emi_frame_settle_read(c, i, NULL);
 }
 
@@ -170,7 +145,7 @@ int emi_frame_calm(emi_cache *c, uint32_t i)
 
 	switch (f->busy) {
 	case EMI_FRAME_READING:
-		(void)emi_cancel(emi_frame_reader(c, i));
+		(void)emi_cancel(c->block[i].rq);
 		return emi_frame_settle_read(c, i, NULL) == EM_OK;
 	case EMI_FRAME_WRITING:
 		if (!emi_cancel(c->block[i].rq))

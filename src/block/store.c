@@ -216,11 +216,6 @@ static int cancel_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, e
 	return 1;
 }
 
-int emi_store_place(const emi_store *s, em_bid bid, size_t bytes, em_bid *place)
-{
-	return s->kind->place != NULL && s->kind->place(s, bid, bytes, place);
-}
-
 int emi_store_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
 {
 	if (emi_store_canceled(s) && cancel_read(s, rq, buf, bytes, bid))

@@ -64,10 +64,10 @@ em_status emi_store_open_array(emi_store **out, em_ctx *ctx, size_t block_bytes,
 em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err);
 
 /* So many bytes of a file, from byte `at' on, which are there, for reading only.  arrived: NULL, or it gets each block
- * of block_bytes that was read, before anybody else does, and returns 0 if the block is damaged, which is
- * EM_ERR_CORRUPT of the whole transfer then.  err is not NULL. */
+ * that was read, before anybody else does, and returns 0 if the block is damaged, which is EM_ERR_CORRUPT then.  err is
+ * not NULL. */
 em_status emi_store_open_part(emi_store **out, em_file *file, uint64_t at, uint64_t bytes, int (*arrived)(void *block),
-			      size_t block_bytes, em_errinfo *err);
+			      em_errinfo *err);
 
 /* All of them: EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK. */
 
@@ -123,13 +123,9 @@ em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t firs
  * emi_bids_free(). */
 em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err);
 
-/* The place where all of a block of an array or a file is: 1; 0: it has none that could be told.  Blocks whose places
- * follow each other are side by side, whatever their numbers are. */
-int emi_store_place(const emi_store *s, em_bid bid, size_t bytes, em_bid *place);
-
-/* Begin to read a block into buf, or, by the id of the first, several that are side by side.  1: emi_wait() tells how
- * it ends; all of buf is filled then, with zeros where nothing was ever written.  0: nothing was written at all, so
- * nothing is read: buf is zeros, and the request is idle.  io may be NULL. */
+/* Begin to read a block into buf.  1: emi_wait() tells how it ends; all of buf is filled then, with zeros where nothing
+ * was ever written.  0: nothing was written at all, so nothing is read: buf is zeros, and the request is idle.  io may
+ * be NULL. */
 int emi_store_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io);
 
 /* Begin to read a block that somebody says was written: that it was not, or in part only, is EM_ERR_STATE or

@@ -48,29 +48,10 @@ static em_bid bid_of(const em_bid *place)
 static int array_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
 {
 	const em_bid *place = place_of(s, bid.offset);
-	size_t there;
 
 	if (place == NULL)
 		return emi_store_zero(rq, buf, bytes);
-	/* Of several blocks all is there. */
-	there = bytes > s->array.block_bytes ? bytes : place->reserved;
-	return emi_block_read_or_zero(s->disk, rq, buf, bytes, there, bid_of(place), io);
-}
-
-/* Where uses of blocks are checked each is transferred by itself. */
-static int is_checked(const emi_store *s)
-{
-	return (s->ctx->flags & EM_CTX_CHECKED) != 0;
-}
-
-static int array_place(const emi_store *s, em_bid bid, size_t bytes, em_bid *place)
-{
-	const em_bid *at = place_of(s, bid.offset);
-
-	if (at == NULL || at->reserved != bytes || is_checked(s))
-		return 0;
-	*place = bid_of(at);
-	return 1;
+	return emi_block_read_or_zero(s->disk, rq, buf, bytes, place->reserved, bid_of(place), io);
 }
 
 /* Room for the part that a block is in. */
@@ -135,13 +116,13 @@ static em_status array_write(emi_store *s, emi_request *rq, const void *buf, siz
 	return EM_OK;
 }
 
-/* Those that have no place get one. */
+/* Those that have no place get one.  Where uses of blocks are checked each is transferred by itself. */
 static em_status side_by_side(emi_store *s, em_bid bid, uint32_t *n, em_errinfo *err)
 {
 	const uint64_t bytes = s->array.block_bytes;
+	const uint32_t most = (s->ctx->flags & EM_CTX_CHECKED) != 0 ? 1 : *n;
 	em_bid *place, first = bid;
 	em_errinfo own = EM_ERRINFO_INIT;
-	const uint32_t most = is_checked(s) ? 1 : *n;
 	uint32_t k;
 
 	for (k = 0; k < most; k++) {
@@ -232,8 +213,8 @@ static void array_close(emi_store *s)
 	emi_free_array(s->ctx, s->array.part, s->array.parts, sizeof *s->array.part);
 }
 
-static const emi_store_kind array = { array_read, array_write,  side_by_side,  array_place, NULL,
-				      array_free, array_resize, array_resized, array_close };
+static const emi_store_kind array = { array_read, array_write, side_by_side, NULL, array_free, array_resize,
+				      array_resized, array_close };
 
 em_status emi_store_open_array(emi_store **out, em_ctx *ctx, size_t block_bytes, const em_placement *place,
 			       em_errinfo *err)

@@ -31,8 +31,7 @@ static em_status disks_free(emi_store *s, em_bid bid, size_t bytes, em_errinfo *
 	return s->disk != NULL ? emi_bids_free(s->disk, &bid, 1, bytes, err) : EM_OK;
 }
 
-static const emi_store_kind disks = { disks_read,  disks_write, NULL, NULL, disks_alloc,
-				      disks_free, NULL,        NULL, NULL };
+static const emi_store_kind disks = { disks_read, disks_write, NULL, disks_alloc, disks_free, NULL, NULL, NULL };
 
 em_status emi_store_open_scratch(emi_store **out, em_ctx *ctx, em_errinfo *err)
 {

@@ -28,17 +28,6 @@ static size_t before(uint64_t end, uint64_t offset, size_t bytes)
 	return end - offset < bytes ? (size_t)(end - offset) : bytes;
 }
 
-/* Whoever wants to is shown each block: 0 if one is damaged. */
-static int show(const emi_store *s, char *blocks, size_t bytes)
-{
-	size_t at;
-
-	for (at = 0; at < bytes; at += s->arrives)
-		if (!s->arrived(blocks + at))
-			return 0;
-	return 1;
-}
-
 /* What the request has read is all there, with zeros behind the end; or the file has become shorter. */
 static void judge_read(emi_request *rq, void *arg)
 {
@@ -54,7 +43,7 @@ static void judge_read(emi_request *rq, void *arg)
 	}
 	memset((char *)rq->buf + n, 0, rq->bytes - n);
 	rq->done = rq->bytes;
-	if (s->arrived != NULL && !show(s, rq->buf, rq->bytes)) {
+	if (s->arrived != NULL && !s->arrived(rq->buf)) {
 		rq->status = EM_ERR_CORRUPT;
 		rq->why = DAMAGED;
 	}
@@ -93,12 +82,6 @@ static em_status file_write(emi_store *s, emi_request *rq, const void *buf, size
 	return EM_OK;
 }
 
-static int file_place(const emi_store *s, em_bid bid, size_t bytes, em_bid *place)
-{
-	*place = bid;
-	return before(s->written, bid.offset, bytes) == bytes;
-}
-
 static em_status file_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 {
 	em_status st;
@@ -112,8 +95,7 @@ static em_status file_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 	return st;
 }
 
-static const emi_store_kind user_file = { file_read, file_write,  NULL, file_place, NULL,
-					  NULL,      file_resize, NULL, NULL };
+static const emi_store_kind user_file = { file_read, file_write, NULL, NULL, NULL, file_resize, NULL, NULL };
 
 em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err)
 {
@@ -135,7 +117,7 @@ em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err)
 }
 
 em_status emi_store_open_part(emi_store **out, em_file *file, uint64_t at, uint64_t bytes, int (*arrived)(void *block),
-			      size_t block_bytes, em_errinfo *err)
+			      em_errinfo *err)
 {
 	emi_store *s = emi_store_new(emi_file_ctx(file), &user_file, err);
 
@@ -147,6 +129,5 @@ em_status emi_store_open_part(emi_store **out, em_file *file, uint64_t at, uint6
 	s->length = s->written = bytes;
 	s->read_only = 1;
 	s->arrived = arrived;
-	s->arrives = block_bytes;
 	return EM_OK;
 }

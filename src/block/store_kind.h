@@ -14,8 +14,6 @@ typedef struct emi_store_kind {
 			   em_errinfo *err);
 	/* Have as many of the first *n blocks as lie side by side, one at least, and say how many.  NULL: all do. */
 	em_status (*side_by_side)(emi_store *s, em_bid bid, uint32_t *n, em_errinfo *err);
-	/* Where all of a block is: 0 if that is nowhere.  NULL: nobody is told. */
-	int (*place)(const emi_store *s, em_bid bid, size_t bytes, em_bid *place);
 	/* NULL: blocks are neither allocated nor freed, or it has no length. */
 	em_status (*alloc)(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
 			   em_errinfo *err);
@@ -55,8 +53,7 @@ struct emi_store {
 	uint64_t length;        /* in bytes */
 	uint64_t written;       /* of a file: what is behind is zeros, up to the length */
 	uint64_t at;            /* of a part of a file: where it begins; else 0 */
-	int (*arrived)(void *block); /* of a part of a file; or NULL ... */
-	size_t arrives;         /* ... with blocks of so many bytes */
+	int (*arrived)(void *block); /* of a part of a file; or NULL */
 	emi_array array;
 };
 

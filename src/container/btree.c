@@ -14,8 +14,7 @@
 #define STEP_LEAST 64u          /* blocks */
 #define ALIGN 16u               /* of records that functions look at */
 
-static emi_cache_opts cache_options(const em_btree_opts *o, emi_store *store, size_t bytes, uint32_t frames,
-				    uint32_t ahead)
+static emi_cache_opts cache_options(const em_btree_opts *o, emi_store *store, size_t bytes, uint32_t frames)
 {
 	emi_cache_opts c;
 
@@ -25,12 +24,11 @@ static emi_cache_opts cache_options(const em_btree_opts *o, emi_store *store, si
 	c.block_bytes = bytes;
 	c.policy = o->policy;
 	c.seed = o->seed;
-	c.ahead = ahead;
 	return c;
 }
 
 static em_status open_blocks(emi_btree_blocks *b, em_ctx *ctx, const em_btree_opts *o, size_t bytes, uint32_t frames,
-			     uint32_t ahead, em_errinfo *err)
+			     em_errinfo *err)
 {
 	emi_cache_opts c;
 	em_status st = EM_OK;
@@ -41,7 +39,7 @@ static em_status open_blocks(emi_btree_blocks *b, em_ctx *ctx, const em_btree_op
 	if (st != EM_OK)
 		return st;
 	b->bytes = bytes;
-	c = cache_options(o, b->store, bytes, frames, ahead);
+	c = cache_options(o, b->store, bytes, frames);
 	c.io = &b->io;
 	return emi_cache_open(&b->cache, ctx, &c, err);
 }
@@ -61,9 +59,9 @@ em_status emi_btree_open(em_btree *t, em_ctx *ctx, const em_order *order, const 
 	t->form.most = p->leaf_most;
 	t->form.least = p->leaf_least;
 	t->first = t->last = EMI_BTREE_NONE;
-	st = open_blocks(&t->leaves, ctx, o, p->leaf_bytes, p->leaf_frames, p->ahead, err);
+	st = open_blocks(&t->leaves, ctx, o, p->leaf_bytes, p->leaf_frames, err);
 	if (st == EM_OK)
-		st = open_blocks(&t->nodes, ctx, o, p->node_bytes, p->node_frames, 0, err);
+		st = open_blocks(&t->nodes, ctx, o, p->node_bytes, p->node_frames, err);
 	if (st != EM_OK)
 		return st;
 	emi_store_watch(t->leaves.store, &t->object.canceled);
@@ -118,10 +116,10 @@ void emi_btree_close(em_btree *t)
 	emi_user_free(&t->policy);
 }
 
-static uint64_t blocks_memory(size_t bytes, uint32_t frames, uint32_t ahead, uint64_t blocks)
+static uint64_t blocks_memory(size_t bytes, uint32_t frames, uint64_t blocks)
 {
 	const em_btree_opts plain = EM_BTREE_OPTS_INIT;
-	emi_cache_opts c = cache_options(&plain, NULL, bytes, frames, ahead);
+	emi_cache_opts c = cache_options(&plain, NULL, bytes, frames);
 
 	/* Of a tree that is small fewer frames are ever used. */
 	if (blocks < frames)
@@ -134,9 +132,8 @@ uint64_t emi_btree_memory(const emi_btree_plan *p, uint64_t records)
 {
 	const uint64_t leaves = records / p->leaf_least + 2, nodes = leaves / (p->fan_least - 1) + 2;
 
-	/* What is one leaf is the root, and nothing is read. */
-	return blocks_memory(p->leaf_bytes, p->leaf_frames, records > p->leaf_most ? p->ahead : 0, 2 * leaves) +
-	       blocks_memory(p->node_bytes, p->node_frames, 0, 2 * nodes) + 3 * (uint64_t)p->leaf_bytes +
+	return blocks_memory(p->leaf_bytes, p->leaf_frames, 2 * leaves) +
+	       blocks_memory(p->node_bytes, p->node_frames, 2 * nodes) + 3 * (uint64_t)p->leaf_bytes +
 	       2 * p->node_bytes + 3 * (p->record + ALIGN) + (leaves > p->leaf_frames ? emi_btree_behind_memory(p) : 0);
 }
 

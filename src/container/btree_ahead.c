@@ -10,31 +10,12 @@
 
 #define ALONG_SHARE 4u          /* of the frames are for what a walk along all leaves wants next, ... */
 #define ALONG_MOST 64u          /* ... and no more than so many */
-#define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
-#define TOGETHER 64u
 
-/* Leaves that are to be read, some at a time, as those that are side by side are one read. */
-typedef struct leaves {
-	em_btree *t;
-	uint32_t n;
-	em_bid bid[TOGETHER];
-} leaves;
-
-static void read_them(leaves *l)
+static void hint(em_btree *t, uint64_t leaf)
 {
-	emi_cache_hint_many(l->t->leaves.cache, l->bid, l->n);
-	l->n = 0;
-}
+	const em_bid bid = { 0, 0, leaf * t->leaves.bytes };
 
-static void add(leaves *l, uint64_t leaf)
-{
-	const em_bid bid = { 0, 0, leaf * l->t->leaves.bytes };
-
-	if (emi_cache_find(l->t->leaves.cache, bid) != EM_CACHE_NONE)
-		return;
-	l->bid[l->n++] = bid;
-	if (l->n == TOGETHER)
-		read_them(l);
+	emi_cache_hint(t->leaves.cache, bid);
 }
 
 /* Do all records of a leaf have the key of the first? */
@@ -45,56 +26,42 @@ static int is_one_key(const em_btree *t, const emi_btree_pin *pin, const emi_btr
 					first->val) == 0;
 }
 
-static void add_by_nodes(leaves *l, const emi_btree_pin *pin, int forward, uint32_t n)
+void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n)
 {
-	em_btree *t = l->t;
-	const emi_btree_probe first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));
+	const uint64_t beside = forward ? pin->u.leaf->next : pin->u.leaf->prev;
+	emi_btree_probe first;
 	emi_btree_path path;
 	em_status st;
 	uint32_t i;
 
+	if (beside == EMI_BTREE_NONE || n == 0)
+		return;
+	if (emi_btree_ids_used(&t->leaves.ids, beside))
+		hint(t, beside);
+	if (n == 1 || pin->u.leaf->n == 0)
+		return;
+	first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));
 	if (is_one_key(t, pin, &first) || emi_btree_compared(t, NULL) != EM_OK)
 		return;
 	st = emi_btree_path_to(t, &first, pin->id, &path, NULL);
 	for (i = 0; i < n && st == EM_OK; i++) {
 		st = forward ? emi_btree_path_next(t, &path, NULL) : emi_btree_path_prev(t, &path, NULL);
 		if (st == EM_OK)
-			add(l, path.id[0]);
+			hint(t, path.id[0]);
 	}
-}
-
-void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n)
-{
-	const uint64_t beside = forward ? pin->u.leaf->next : pin->u.leaf->prev;
-	leaves l;
-
-	if (beside == EMI_BTREE_NONE || n == 0)
-		return;
-	l.t = t;
-	l.n = 0;
-	if (emi_btree_ids_used(&t->leaves.ids, beside))
-		add(&l, beside);
-	if (n > 1 && pin->u.leaf->n != 0)
-		add_by_nodes(&l, pin, forward, n);
-	read_them(&l);
 }
 
 void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path)
 {
 	const uint32_t share = t->plan.leaf_frames / ALONG_SHARE, most = share < ALONG_MOST ? share : ALONG_MOST;
-	const uint32_t child = path->child[1], some = most / AGAIN_SHARE != 0 ? most / AGAIN_SHARE : 1;
+	const uint32_t child = path->child[1];
 	emi_btree_pin pin = { 0 };
-	leaves l;
 	uint32_t i;
 
-	if (t->height == 0 || child % some != 0 ||
-	    emi_btree_node_of(t, path->id[1], 1, EM_CACHE_READ, &pin, NULL) != EM_OK)
+	if (t->height == 0 || emi_btree_node_of(t, path->id[1], 1, EM_CACHE_READ, &pin, NULL) != EM_OK)
 		return;
-	l.t = t;
-	l.n = 0;
-	/* At the first one, all; then as many as were passed. */
-	for (i = child == 0 ? 1 : most - some + 1; i <= most && i < pin.u.node->n - child; i++)
-		add(&l, emi_btree_child_id(t, pin.u.node, child + i));
+	/* At the first one, all; then one more each time. */
+	for (i = child == 0 ? 1 : most; i <= most && i < pin.u.node->n - child; i++)
+		hint(t, emi_btree_child_id(t, pin.u.node, child + i));
 	emi_btree_unpin_node(t, &pin, 0);
-	read_them(&l);
 }

@@ -8,7 +8,10 @@
 
 #include "container/btree.h"
 
-#define AGAIN_SHARE 4u          /* when this part of what is read ahead is missing there are more */
+#define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are
+				   wanted, ... */
+#define AHEAD_MOST 256u         /* ... and so many at most */
+#define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
 #define NEAR_MOST 32u           /* leaves that are guessed to be wanted one by one: as many as were passed, ... */
 #define FAR_SHARE 4u            /* ... and more than that when they are this part of these */
 
@@ -177,11 +180,12 @@ static uint32_t guess(const em_btree_cursor *c, uint64_t n)
 
 /* It is in a leaf, and `wanted' more records of a call for n are going to be.  Have the leaves read ahead that those
  * need, and some more.  When most of them are, all is well for some leaves: so what this takes does not grow with their
- * number, and those that are missing then may be one read. */
+ * number. */
 static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, uint64_t wanted, uint64_t n)
 {
-	const uint32_t most = c->tree->plan.ahead, here = s->pin.u.leaf->n;
+	const uint32_t share = c->tree->plan.leaf_frames / AHEAD_SHARE, here = s->pin.u.leaf->n;
 	const uint32_t there = c->forward ? here - s->slot : s->slot + 1;
+	const uint32_t most = share == 0 ? 1 : share < AHEAD_MOST ? share : AHEAD_MOST;
 	uint64_t leaves = wanted > there ? (wanted - there - 1) / here + 1 : 0;
 
 	leaves += guess(c, n);

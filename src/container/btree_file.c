@@ -335,10 +335,10 @@ em_status emi_btree_open_saved(em_btree *t, emi_btree_file *f, const em_order *o
 
 	t->file = f;
 	st = emi_store_open_part(&t->leaves.store, f->file, h->header_bytes, h->blocks[0] * h->leaf_bytes,
-				 emi_btree_mark, (size_t)h->leaf_bytes, err);
+				 emi_btree_mark, err);
 	if (st == EM_OK)
 		st = emi_store_open_part(&t->nodes.store, f->file, f->nodes_at, f->nodes * h->node_bytes,
-					 emi_btree_mark, (size_t)h->node_bytes, err);
+					 emi_btree_mark, err);
 	if (st == EM_OK)
 		st = emi_btree_open(t, f->ctx, order, o, err);
 	if (st == EM_OK)

@@ -20,9 +20,6 @@
 #define CACHE_SHARE 8u          /* at most this part of the context's memory, unasked */
 #define NODE_SHARE 16u          /* nodes have this part of what leaves have, unasked */
 #define FRAMES_MOST ((uint64_t)1 << 24)
-#define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are
-				   wanted, ... */
-#define AHEAD_MOST 256u         /* ... and so many at most */
 #define FAN_LEAST 5u            /* so that of two nodes with few children one or two become that have enough */
 #define ALIGN 16u               /* of keys that functions look at, as of records */
 
@@ -119,8 +116,6 @@ static em_status size_caches(emi_btree_plan *p, em_ctx *ctx, const em_btree_opts
 				nodes, EM_BTREE_FRAMES_MIN);
 	p->leaf_frames = (uint32_t)leaves;
 	p->node_frames = (uint32_t)nodes;
-	p->ahead = p->leaf_frames / AHEAD_SHARE < AHEAD_MOST ? p->leaf_frames / AHEAD_SHARE : AHEAD_MOST;
-	p->ahead += p->ahead == 0;
 	return EM_OK;
 }
 

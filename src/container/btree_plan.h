@@ -21,7 +21,6 @@ typedef struct emi_btree_plan {
 	size_t node_bytes;
 	uint32_t leaf_frames;
 	uint32_t node_frames;
-	uint32_t ahead;         /* leaves that a cursor has read ahead, at most */
 	/* A node: a head of 16 bytes, then children, heads, bytes of keys. */
 	uint32_t fan;           /* most children ... */
 	uint32_t fan_least;     /* ... and those of which one may not be taken away */

@@ -12,43 +12,32 @@
 
 enum { LEAVES_MOST = 32, LEAVES_SHARE = 32 };
 
-static em_status leaf_of(em_btree *t, const char *record, uint64_t *leaf)
-{
-	emi_btree_probe probe;
-	em_status st = emi_btree_probe_key(t, record, 0, &probe, NULL);
-
-	if (st == EM_OK)
-		st = emi_btree_way(t, &probe, 0, leaf, NULL);
-	return st == EM_OK ? emi_btree_compared(t, NULL) : st;
-}
-
 /* Hint at the leaves of the next records; returns the end of the window. */
 static size_t look_ahead(em_btree *t, const char *records, size_t from, size_t n)
 {
 	const uint32_t share = t->plan.leaf_frames / LEAVES_SHARE;
 	const uint32_t most = share < LEAVES_MOST ? share + (share == 0) : LEAVES_MOST;
-	uint64_t last = EMI_BTREE_NONE, leaf;
-	em_bid bid[LEAVES_MOST];
+	uint64_t last = EMI_BTREE_NONE;
 	uint32_t leaves = 0;
 
-	if (t->height == 0)
-		return n;
-	for (; from < n; from++) {
+	for (; from < n && t->height != 0; from++) {
+		emi_btree_probe probe;
+		em_bid bid = { 0, 0, 0 };
+		uint64_t leaf;
+
 		/* What fails here fails again where it is told. */
-		if (leaf_of(t, records + from * t->plan.record, &leaf) != EM_OK) {
-			from = n;
-			break;
-		}
+		if (emi_btree_probe_key(t, records + from * t->plan.record, 0, &probe, NULL) != EM_OK ||
+		    emi_btree_way(t, &probe, 0, &leaf, NULL) != EM_OK || emi_btree_compared(t, NULL) != EM_OK)
+			return n;
 		if (leaf == last)
 			continue;
-		if (leaves == most)
-			break;
-		memset(&bid[leaves], 0, sizeof bid[leaves]);
-		bid[leaves++].offset = leaf * t->leaves.bytes;
+		if (leaves++ == most)
+			return from;
 		last = leaf;
+		bid.offset = leaf * t->leaves.bytes;
+		emi_cache_hint(t->leaves.cache, bid);
 	}
-	emi_cache_hint_many(t->leaves.cache, bid, leaves);
-	return from;
+	return n;
 }
 
 static em_status apply(em_btree *t, const char *record, emi_btree_update_kind kind, em_errinfo *err)

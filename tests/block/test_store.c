@@ -56,9 +56,8 @@ static void open_users(users *u, store_kind kind, uint32_t n)
 	store_case_open(&u->s, kind, n);
 	memset(&opts, 0, sizeof opts);
 	opts.store = u->s.store;
-	opts.frames = 10;
+	opts.frames = 6;
 	opts.block_bytes = CASE_BLOCK;
-	opts.ahead = 8;
 	assert_int_equal(emi_cache_open(&u->c, u->s.f.ctx, &opts, &u->s.f.err), EM_OK);
 	assert_int_equal(emi_block_pool_open(&u->p, u->s.f.ctx, u->s.store, CASE_BLOCK, 3, 2, NULL, &u->s.f.err),
 			 EM_OK);
@@ -86,10 +85,6 @@ static void by_cache(users *u, uint32_t i)
 	const uint32_t mode = store_case_changes(&u->s) ? (uint32_t)below(u, 3) : EM_CACHE_READ;
 	uint32_t frame;
 
-	if (below(u, 3) == 0) {
-		emi_cache_hint_many(u->c, &u->s.bid[i], u->s.n - i < 4 ? u->s.n - i : 4);
-		return;
-	}
 	if (emi_cache_get(u->c, u->s.bid[i], mode, &frame, &u->s.f.err) != EM_OK)
 		fail_msg("%s", u->s.f.err.text);
 	if (mode != EM_CACHE_FRESH)
@@ -455,9 +450,7 @@ static void test_part(void **state)
 	store_case_open(&s, STORE_READ_ONLY, ALL);
 	buf = emi_buffer_alloc(s.f.ctx, CASE_BLOCK, NULL);
 	assert_non_null(buf);
-	assert_int_equal(emi_store_open_part(&part, s.file, AT * CASE_BLOCK, BLOCKS * CASE_BLOCK, arrived, CASE_BLOCK,
-					     &err),
-			 EM_OK);
+	assert_int_equal(emi_store_open_part(&part, s.file, AT * CASE_BLOCK, BLOCKS * CASE_BLOCK, arrived, &err), EM_OK);
 	assert_int_equal(emi_store_length(part), BLOCKS * CASE_BLOCK);
 	assert_true(emi_store_read_only(part));
 	for (i = 0; i < BLOCKS; i++) {

@@ -40,7 +40,6 @@ static void open_cache(caller *k, uint32_t frames, const em_policy *policy)
 	opts.policy = policy;
 	opts.seed = test_random(&k->s.f.rng);
 	opts.io = &k->s.f.io;
-	opts.ahead = (uint32_t)test_below(&k->s.f.rng, 40);
 	assert_int_equal(emi_cache_open(&k->c, k->s.f.ctx, &opts, &k->s.f.err), EM_OK);
 }
 
@@ -150,20 +149,6 @@ static void get_group(caller *k)
 	}
 }
 
-/* Any blocks, or some that follow each other, either way; one of them twice. */
-static void hint_some(caller *k)
-{
-	const uint32_t n = 1 + (uint32_t)below(k, 2 * GROUP), first = (uint32_t)below(k, k->s.n);
-	const uint32_t way = (uint32_t)below(k, 3);
-	em_bid bid[2 * GROUP + 1];
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		bid[i] = k->s.bid[(way == 0 ? below(k, k->s.n) : way == 1 ? first + i : first + k->s.n - i) % k->s.n];
-	bid[n] = bid[below(k, n)];
-	emi_cache_hint_many(k->c, bid, n + below(k, 2));
-}
-
 static void some_range(caller *k)
 {
 	const uint32_t first = any(k);
@@ -243,10 +228,8 @@ static void random_calls(caller *k, uint32_t calls)
 			get_one(k);
 		else if (what < 55)
 			get_group(k);
-		else if (what < 60)
-			emi_cache_hint(k->c, k->s.bid[below(k, k->s.n)]);
 		else if (what < 65)
-			hint_some(k);
+			emi_cache_hint(k->c, k->s.bid[below(k, k->s.n)]);
 		else if (what < 80 && k->held != 0)
 			let_go(k, (uint32_t)below(k, k->held));
 		else if (what < 90)

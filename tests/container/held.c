@@ -56,7 +56,6 @@ static int held_reap(void *channel, em_transfer **list, uint32_t max, int64_t ti
 	assert_true(h->n != 0);
 	t = h->list[0];
 	h->done[t->write != 0]++;
-	h->bytes[t->write != 0] += t->bytes;
 	h->together[t->write != 0] += h->n;
 	memmove(h->list, h->list + 1, --h->n * sizeof *h->list);
 	pthread_mutex_unlock(&h->lock);
@@ -96,7 +95,7 @@ static double average(held *h, int write, uint64_t *n)
 	together = h->done[write] != 0 ? (double)h->together[write] / (double)h->done[write] : 0;
 	if (n != NULL)
 		*n = h->done[write];
-	h->done[write] = h->bytes[write] = h->together[write] = 0;
+	h->done[write] = h->together[write] = 0;
 	pthread_mutex_unlock(&h->lock);
 	return together;
 }
@@ -104,22 +103,6 @@ static double average(held *h, int write, uint64_t *n)
 double held_average(held *h, uint64_t *reads)
 {
 	return average(h, 0, reads);
-}
-
-double held_average_blocks(held *h, uint64_t block_bytes, uint64_t *blocks, uint64_t *reads)
-{
-	uint64_t n, bytes;
-	double together;
-
-	pthread_mutex_lock(&h->lock);
-	bytes = h->bytes[0];
-	pthread_mutex_unlock(&h->lock);
-	together = held_average(h, &n);
-	assert_int_equal(bytes % block_bytes, 0);
-	*blocks = bytes / block_bytes;
-	if (reads != NULL)
-		*reads = n;
-	return n != 0 ? together * (double)*blocks / (double)n : 0;
 }
 
 double held_average_writes(held *h, uint64_t *writes)

@@ -19,7 +19,6 @@ typedef struct held {
 	em_transfer *list[HELD_MOST]; /* under way */
 	uint32_t n;
 	uint64_t done[2];       /* reads and writes that are done, ... */
-	uint64_t bytes[2];      /* ... their bytes, ... */
 	uint64_t together[2];   /* ... and the sum of how many transfers were under way at the end of each */
 } held;
 
@@ -31,9 +30,5 @@ void held_end(held *h);
  * number is not NULL, how many were done. */
 double held_average(held *h, uint64_t *reads);
 double held_average_writes(held *h, uint64_t *writes);
-
-/* The same where some blocks are one transfer: how many blocks of that size were being read; how many were read, and by
- * how many reads, unless that is NULL. */
-double held_average_blocks(held *h, uint64_t block_bytes, uint64_t *blocks, uint64_t *reads);
 
 #endif

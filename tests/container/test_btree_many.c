@@ -198,7 +198,7 @@ static void test_transfers(void **state)
 	before = btree_case_stats(&c);
 	(void)held_average(&h, NULL);
 	assert_btree_ok(&c, em_btree_get_many(c.t, keys, n, records, NULL, NULL));
-	together = held_average_blocks(&h, BLOCK, &reads, NULL);
+	together = held_average(&h, &reads);
 	after = btree_case_stats(&c);
 	print_message("get: %llu reads of %llu leaves, %.1f at a time\n", (unsigned long long)reads,
 		      (unsigned long long)after.leaves, together);
@@ -210,7 +210,7 @@ static void test_transfers(void **state)
 		btree_case_record(&c, records + i * c.record, key[i], 1);
 	assert_btree_ok(&c, em_btree_insert_many(c.t, records, n, &i));
 	assert_int_equal(i, 0);
-	together = held_average_blocks(&h, BLOCK, &reads, NULL);
+	together = held_average(&h, &reads);
 	after = btree_case_stats(&c);
 	print_message("insert: %llu reads, %.1f at a time\n", (unsigned long long)reads, together);
 	assert_true(after.leaf_reads - before.leaf_reads <= after.leaves);
