@@ -204,7 +204,7 @@ EM_API EM_NODISCARD em_status em_vector_resize(em_vector *v, uint64_t n);
 EM_API EM_NODISCARD em_status em_vector_reserve(em_vector *v, uint64_t n);
 
 /** Give back memory of the cache that N records do not need, and what em_vector_reserve() has allocated.  EM_ERR_STATE:
- *  a record is pinned.  Costs writes where changed blocks have to leave. */
+ *  a record is pinned, or it has a reader or writer.  Costs writes where changed blocks have to leave. */
 EM_API EM_NODISCARD em_status em_vector_shrink(em_vector *v);
 
 /** Exchange what two vectors of one context are, their options included.  EM_ERR_STATE: one of them has a reader, a

@@ -67,6 +67,8 @@ em_status em_size_parse(uint64_t *out, const char *text, em_errinfo *err)
 		st = emi_given(text, "text", err);
 	if (st != EM_OK)
 		return st;
+	if (*text == '\0')
+		return emi_fail(err, EM_ERR_INVAL, "the size is empty");
 	wrong = read_number(text, 1, out);
 	return wrong == NULL ? EM_OK : emi_fail(err, EM_ERR_INVAL, "%s: %s", text, wrong);
 }
@@ -164,12 +166,13 @@ em_status emi_option_set(const emi_option *k, void *into, char *value, em_errinf
 {
 	void *field = (char *)into + k->at;
 
+	if (*value == '\0')
+		return emi_fail(err, EM_ERR_INVAL, "%s: the %s is empty", k->name,
+				k->kind == EMI_OPTION_NAME ? "name" : "value");
 	if (k->kind == EMI_OPTION_WORD)
 		return take_word(k, field, value, err);
 	if (k->kind != EMI_OPTION_NAME)
 		return take_number(k, field, value, err);
-	if (*value == '\0')
-		return emi_fail(err, EM_ERR_INVAL, "%s: the name is empty", k->name);
 	emi_option_unquote(value);
 	*(const char **)field = value;
 	return EM_OK;

@@ -145,12 +145,9 @@ em_status emi_store_check_block(const emi_store *s, emi_request_kind kind, em_bi
 	return emi_store_check(s, kind, bid, bytes, err);
 }
 
-em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
+static em_status check_resize(const emi_store *s, uint64_t bytes, em_errinfo *err)
 {
-	const uint64_t before = s->length;
-	const em_bid end = {0, 0, bytes < before ? bytes : before};
-	const emi_span off = {end, UINT64_MAX};
-	em_status st = emi_store_check_work(s, err);
+	const em_status st = emi_store_check_work(s, err);
 
 	if (st != EM_OK)
 		return st;
@@ -159,9 +156,14 @@ em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 	if (s->read_only)
 		return emi_fail_refused(err, EM_ERR_INVAL, "it was opened for reading only", "resize", name_of(s),
 					bytes, 0);
-	if (bytes < before && emi_store_pins(s, &off))
-		return emi_fail(err, EM_ERR_STATE, "%s: a block behind byte %" PRIu64 " is pinned", name_of(s), bytes);
-	st = s->kind->resize(s, bytes, err);
+	return EM_OK;
+}
+
+static em_status set_length(emi_store *s, uint64_t bytes, em_errinfo *err)
+{
+	const em_bid end = {0, 0, bytes < s->length ? bytes : s->length};
+	const em_status st = s->kind->resize(s, bytes, err);
+
 	if (st != EM_OK)
 		return st;
 	s->length = bytes;
@@ -170,6 +172,23 @@ em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 	if (s->kind->resized != NULL)
 		s->kind->resized(s);
 	return EM_OK;
+}
+
+em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
+{
+	const emi_span off = {{0, 0, bytes}, UINT64_MAX};
+	const em_status st = check_resize(s, bytes, err);
+
+	if (st == EM_OK && bytes < s->length && emi_store_pins(s, &off))
+		return emi_fail(err, EM_ERR_STATE, "%s: a block behind byte %" PRIu64 " is pinned", name_of(s), bytes);
+	return st == EM_OK ? set_length(s, bytes, err) : st;
+}
+
+em_status emi_store_trim(emi_store *s, uint64_t bytes, em_errinfo *err)
+{
+	const em_status st = check_resize(s, bytes, err);
+
+	return st == EM_OK ? set_length(s, bytes, err) : st;
 }
 
 em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,

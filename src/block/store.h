@@ -107,6 +107,10 @@ size_t emi_store_step(const emi_store *s, size_t block_bytes);
  * file is read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize().  After a failure the length is as it was. */
 em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err);
 
+/* As that, where nobody has anything behind so many bytes: it is zeros, and the block that the end is in may be pinned,
+ * but none behind it. */
+em_status emi_store_trim(emi_store *s, uint64_t bytes, em_errinfo *err);
+
 /* May so many bytes be read there, or written?  To be asked before a transfer is begun.  EM_ERR_INVAL: no such disk,
  * the file is read-only; EM_ERR_RANGE: behind the end; EM_ERR_STATE: nothing was ever allocated. */
 em_status emi_store_check(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err);

@@ -128,13 +128,25 @@ static uint64_t blocks_memory(size_t bytes, uint32_t frames, uint64_t blocks)
 	       emi_btree_ids_memory(blocks);
 }
 
+/* The root, copies of blocks, and records to compare. */
+static uint64_t beside_caches(const emi_btree_plan *p)
+{
+	return 3 * (uint64_t)p->leaf_bytes + 2 * p->node_bytes + 3 * (p->record + ALIGN);
+}
+
+uint64_t emi_btree_memory_full(const emi_btree_plan *p)
+{
+	return blocks_memory(p->leaf_bytes, p->leaf_frames, p->leaf_frames) +
+	       blocks_memory(p->node_bytes, p->node_frames, p->node_frames) + beside_caches(p);
+}
+
 uint64_t emi_btree_memory(const emi_btree_plan *p, uint64_t records)
 {
 	const uint64_t leaves = records / p->leaf_least + 2, nodes = leaves / (p->fan_least - 1) + 2;
 
 	return blocks_memory(p->leaf_bytes, p->leaf_frames, 2 * leaves) +
-	       blocks_memory(p->node_bytes, p->node_frames, 2 * nodes) + 3 * (uint64_t)p->leaf_bytes +
-	       2 * p->node_bytes + 3 * (p->record + ALIGN) + (leaves > p->leaf_frames ? emi_btree_behind_memory(p) : 0);
+	       blocks_memory(p->node_bytes, p->node_frames, 2 * nodes) + beside_caches(p) +
+	       (leaves > p->leaf_frames ? emi_btree_behind_memory(p) : 0);
 }
 
 em_status emi_btree_clear(em_btree *t, em_errinfo *err)

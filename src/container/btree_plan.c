@@ -95,9 +95,9 @@ static em_status lay_out(emi_btree_plan *p, const em_btree_opts *o, em_errinfo *
 	return EM_OK;
 }
 
-static em_status size_caches(emi_btree_plan *p, em_ctx *ctx, const em_btree_opts *o, em_errinfo *err)
+static em_status size_caches(emi_btree_plan *p, uint64_t memory, const em_btree_opts *o, em_errinfo *err)
 {
-	const uint64_t share = ctx != NULL ? em_ctx_memory(ctx) / CACHE_SHARE : CACHE_USUAL;
+	const uint64_t share = memory / CACHE_SHARE;
 	uint64_t leaves = o->cache_bytes, nodes = o->node_cache_bytes;
 
 	if (leaves == 0)
@@ -119,7 +119,7 @@ static em_status size_caches(emi_btree_plan *p, em_ctx *ctx, const em_btree_opts
 	return EM_OK;
 }
 
-em_status emi_btree_plan_make(emi_btree_plan *p, em_ctx *ctx, const em_order *order, const em_btree_opts *o,
+em_status emi_btree_plan_make(emi_btree_plan *p, uint64_t memory, const em_order *order, const em_btree_opts *o,
 			      em_errinfo *err)
 {
 	em_status st;
@@ -131,5 +131,5 @@ em_status emi_btree_plan_make(emi_btree_plan *p, em_ctx *ctx, const em_order *or
 	st = take_key(p, order, o, err);
 	if (st == EM_OK)
 		st = lay_out(p, o, err);
-	return st == EM_OK ? size_caches(p, ctx, o, err) : st;
+	return st == EM_OK ? size_caches(p, memory, o, err) : st;
 }

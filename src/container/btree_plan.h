@@ -32,8 +32,9 @@ typedef struct emi_btree_plan {
 	uint32_t leaf_least;    /* ... and those of which one may not be taken away */
 } emi_btree_plan;
 
-/* Options of which all fields are there, 0 where they have defaults.  As em_btree_open(). */
-em_status emi_btree_plan_make(emi_btree_plan *plan, em_ctx *ctx, const em_order *order, const em_btree_opts *o,
+/* Options of which all fields are there, 0 where they have defaults, in a context of so much memory.  As
+ * em_btree_open(). */
+em_status emi_btree_plan_make(emi_btree_plan *plan, uint64_t memory, const em_order *order, const em_btree_opts *o,
 			      em_errinfo *err);
 
 #endif

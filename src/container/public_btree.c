@@ -6,6 +6,9 @@
 #include "container/btree_file.h"
 #include "container/public_btree.h"
 
+#include <inttypes.h>
+
+#include "base/context.h"
 #include "base/copy.h"
 #include "base/memory.h"
 #include "base/structs.h"
@@ -44,6 +47,31 @@ em_btree *emi_btree_new(em_ctx *ctx, const emi_btree_plan *plan, em_errinfo *err
 	return t;
 }
 
+/* Later is late to say that the context never has as much as both caches take.  One that has more gives caches more,
+ * unasked, so what would do is found by trying. */
+static em_status check_memory(const emi_btree_plan *plan, uint64_t memory, const em_order *order,
+			      const em_btree_opts *o, em_errinfo *err)
+{
+	emi_btree_plan p = *plan;
+	uint64_t least = sizeof(em_btree) + emi_btree_memory_full(&p), has = memory;
+
+	while (least > has) {
+		em_status st;
+
+		has = least;
+		st = emi_btree_plan_make(&p, has, order, o, err);
+		if (st != EM_OK)
+			return st;
+		least = sizeof(em_btree) + emi_btree_memory_full(&p);
+	}
+	if (has == memory)
+		return EM_OK;
+	return emi_fail_memory(err, has,
+			       "a tree with caches of %" PRIu32 " leaves of %" PRIu64 " bytes and %" PRIu32
+			       " nodes of %" PRIu64, plan->leaf_frames, (uint64_t)plan->leaf_bytes, plan->node_frames,
+			       (uint64_t)plan->node_bytes);
+}
+
 static em_status open_tree(em_btree **out, em_ctx *ctx, const em_order *order, em_btree_opts *o, em_errinfo *err)
 {
 	emi_btree_plan plan;
@@ -53,7 +81,9 @@ static em_status open_tree(em_btree **out, em_ctx *ctx, const em_order *order, e
 	if (st == EM_OK && emi_order_ctx(order) != ctx)
 		st = emi_fail(err, EM_ERR_INVAL, "the order is of another context");
 	if (st == EM_OK)
-		st = emi_btree_plan_make(&plan, ctx, order, o, err);
+		st = emi_btree_plan_make(&plan, em_ctx_memory(ctx), order, o, err);
+	if (st == EM_OK)
+		st = check_memory(&plan, em_ctx_memory(ctx), order, o, err);
 	if (st != EM_OK)
 		return st;
 	t = emi_btree_new(ctx, &plan, err);
@@ -113,7 +143,8 @@ uint64_t em_btree_memory(const em_order *order, const em_btree_opts *opts, uint6
 
 	emi_errinfo_clear(&err);
 	if (order == NULL || EMI_STRUCT_TAKE(em_btree_opts, &o, opts != NULL ? opts : &plain, &err) != EM_OK ||
-	    emi_policy_choose(&o.policy, &err) != EM_OK || emi_btree_plan_make(&p, NULL, order, &o, &err) != EM_OK)
+	    emi_policy_choose(&o.policy, &err) != EM_OK ||
+	    emi_btree_plan_make(&p, UINT64_MAX, order, &o, &err) != EM_OK)
 		return 0;
 	return sizeof(em_btree) + emi_btree_memory(&p, records);
 }

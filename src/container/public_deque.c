@@ -135,12 +135,13 @@ void em_deque_error(const em_deque *d, em_errinfo *err)
 	emi_object_error(d, err);
 }
 
-static em_status check_range(const emi_container *c, uint64_t i, uint64_t n, em_errinfo *err)
+/* Are there such records, and is there memory that they fit in? */
+static em_status check_range(const emi_container *c, uint64_t i, const void *records, uint64_t n, em_errinfo *err)
 {
 	const uint64_t size = emi_ends_size(c->ends);
 
-	if (i <= size && n <= size - i)
-		return EM_OK;
+	if (n == 0 || records == NULL || (i <= size && n <= size - i))
+		return emi_container_check(c, records, n, err);
 	if (n == 1)
 		return emi_fail(err, EM_ERR_RANGE, "there is no record %" PRIu64 ": there are %" PRIu64, i, size);
 	return emi_fail(err, EM_ERR_RANGE, "there are no %" PRIu64 " records from %" PRIu64 " on: there are %" PRIu64,
@@ -155,9 +156,7 @@ em_status em_deque_read(em_deque *d, uint64_t i, void *records, uint64_t n)
 
 	if (st != EM_OK)
 		return st;
-	st = emi_container_check(c, records, n, &err);
-	if (st == EM_OK)
-		st = check_range(c, i, n, &err);
+	st = check_range(c, i, records, n, &err);
 	if (st == EM_OK)
 		st = emi_ends_read(c->ends, i, records, n, &err);
 	return emi_container_leave(c, st, &err);
@@ -171,9 +170,7 @@ em_status em_deque_write(em_deque *d, uint64_t i, const void *records, uint64_t 
 
 	if (st != EM_OK)
 		return st;
-	st = emi_container_check(c, records, n, &err);
-	if (st == EM_OK)
-		st = check_range(c, i, n, &err);
+	st = check_range(c, i, records, n, &err);
 	if (st == EM_OK)
 		st = emi_ends_write(c->ends, i, records, n, &err);
 	return emi_container_leave(c, st, &err);

@@ -17,6 +17,13 @@ static em_status in_use(const emi_vector *v, em_errinfo *err)
 	return EM_OK;
 }
 
+static em_status movable(const emi_vector *v, em_errinfo *err)
+{
+	if (v->pinned != 0)
+		return emi_fail(err, EM_ERR_STATE, "a record of the vector is pinned");
+	return in_use(v, err);
+}
+
 static em_status resize(em_vector *v, uint64_t n, em_errinfo *err)
 {
 	emi_vector *in = &v->inner;
@@ -52,7 +59,7 @@ em_status em_vector_reserve(em_vector *v, uint64_t n)
 
 static em_status shrink(em_vector *v, em_errinfo *err)
 {
-	const em_status st = in_use(&v->inner, err);
+	const em_status st = movable(&v->inner, err);
 
 	return st == EM_OK ? emi_vector_shrink(&v->inner, err) : st;
 }
@@ -71,13 +78,6 @@ em_status em_vector_flush(em_vector *v, int durable)
 	const em_status st = emi_enter(v, &err);
 
 	return st == EM_OK ? emi_leave(v, emi_vector_flush(&v->inner, durable, &err), &err) : st;
-}
-
-static em_status movable(const emi_vector *v, em_errinfo *err)
-{
-	if (v->pinned != 0)
-		return emi_fail(err, EM_ERR_STATE, "a record of the vector is pinned");
-	return in_use(v, err);
 }
 
 static em_status swap(em_vector *a, em_vector *b, em_errinfo *err)

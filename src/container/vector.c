@@ -197,8 +197,11 @@ em_status emi_vector_resize(emi_vector *v, uint64_t n, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
-	if (n < v->n || v->file != NULL || bytes > emi_store_length(v->store))
+	if (n < v->n)
 		st = emi_store_resize(v->store, bytes, err);
+	else if (v->file != NULL || bytes > emi_store_length(v->store))
+		/* Its length may have been ahead of its records, which are where they are. */
+		st = emi_store_trim(v->store, bytes, err);
 	if (st == EM_OK)
 		v->n = n;
 	return st;

@@ -411,6 +411,67 @@ static void test_refused(void **state)
 	btree_case_close(&c);
 }
 
+/* Open a tree whose records are all key in a context of so much memory, and, if that is possible, fill its caches.
+ * 0, or the memory that would do. */
+static uint64_t memory_wanted(uint64_t has, size_t record, const em_btree_opts *plain)
+{
+	em_ctx_opts c = EM_CTX_OPTS_INIT;
+	em_errinfo err = EM_ERRINFO_INIT;
+	em_btree_opts o = *plain;
+	em_key key = EM_KEY_INIT;
+	char *r = calloc(1, record);
+	em_order *order;
+	em_ctx *ctx;
+	em_btree *t;
+	em_status st;
+	uint64_t i;
+
+	c.memory = has;
+	c.backend = "memory";
+	assert_non_null(r);
+	o.errinfo = &err;
+	key.type = EM_KEY_BYTES;
+	key.width = record;
+	assert_int_equal(em_ctx_open(&ctx, &c), EM_OK);
+	assert_int_equal(em_order_keys(&order, ctx, record, &key, 1, NULL), EM_OK);
+	st = em_btree_open(&t, ctx, order, &o);
+	if (st == EM_OK) {
+		for (i = 0; i < 120; i++) {
+			r[0] = (char)(i * 7919 % 120);
+			if (em_btree_insert(t, r) != EM_OK) {
+				em_btree_error(t, &err);
+				fail_msg("%llu bytes: record %llu: %s", (unsigned long long)has, (unsigned long long)i,
+					 err.text);
+			}
+		}
+		em_btree_close(t);
+	} else {
+		assert_int_equal(st, EM_ERR_MEMLIMIT);
+		assert_true(err.bytes > has);
+	}
+	em_order_close(order);
+	em_ctx_close(ctx);
+	free(r);
+	return st == EM_OK ? 0 : err.bytes;
+}
+
+/* The memory that a refusal names is that of both caches, and does. */
+static void test_memory_named(void **state)
+{
+	em_btree_opts o = EM_BTREE_OPTS_INIT;
+	uint64_t least;
+
+	(void)state;
+	least = memory_wanted(1 << 20, 100000, &o);
+	assert_true(least != 0);
+	assert_int_equal(memory_wanted(least, 100000, &o), 0);
+	/* The cache of leaves grows with the memory that the nodes need. */
+	o.leaf_bytes = (uint64_t)256 << 10;
+	least = memory_wanted(1 << 20, 20000, &o);
+	assert_true(least != 0);
+	assert_int_equal(memory_wanted(least, 20000, &o), 0);
+}
+
 /* A tree without anything. */
 static void test_empty(void **state)
 {
@@ -454,6 +515,7 @@ int main(void)
 		cmocka_unit_test(test_transfers),
 		cmocka_unit_test(test_most_memory),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_memory_named),
 		cmocka_unit_test(test_empty),
 	};
 

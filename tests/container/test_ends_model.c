@@ -54,6 +54,8 @@ static void range(ends_case *t)
 			       n == 1 ? em_deque_set(t->object, i, t->buf) : em_deque_write(t->object, i, t->buf, n));
 	}
 	assert_int_equal(em_deque_get(t->object, t->n, t->buf), EM_ERR_RANGE);
+	assert_int_equal(em_deque_read(t->object, 0, t->buf, UINT64_MAX), EM_ERR_RANGE);
+	assert_int_equal(em_deque_write(t->object, 0, t->buf, UINT64_MAX), EM_ERR_RANGE);
 }
 
 /* A range by a reader, while others look at records. */

@@ -352,6 +352,39 @@ static void test_pinned(void **state)
 	vector_case_close(&t);
 }
 
+/* Records may be added while one is pinned in the block that the end is in, also where the file is longer already. */
+static void test_grow_pinned(void **state)
+{
+	vector_case t;
+	em_vector_reader *r;
+	void *at;
+
+	(void)state;
+	vector_case_open(&t, em_backend_find("syscall"), 3, 1134);
+	t.opts.block_bytes = BLOCK;
+	t.opts.cache_bytes = 4 * BLOCK;
+	vector_case_make(&t, 1);
+	vector_case_draw(&t, 1077);
+	assert_vector_ok(&t, em_vector_push_many(t.v, t.buf, 1077, NULL));
+	vector_case_put(&t, 0, 1077);
+	assert_vector_ok(&t, em_vector_pin(t.v, 1076, 0, &at));
+	assert_vector_ok(&t, em_vector_resize(t.v, 1134));
+	memset(t.is + 1077 * 3, 0, (1134 - 1077) * 3);
+	t.n = 1134;
+	assert_memory_equal(at, t.is + 1076 * 3, 3);
+	assert_int_equal(em_vector_resize(t.v, 1100), EM_ERR_STATE);
+	assert_int_equal(em_vector_shrink(t.v), EM_ERR_STATE);
+	assert_vector_ok(&t, em_vector_unpin(t.v, 1076, 0));
+	assert_vector_ok(&t, em_vector_reader_open(&r, t.v, NULL));
+	assert_int_equal(em_vector_shrink(t.v), EM_ERR_STATE);
+	em_vector_reader_close(r);
+	assert_vector_ok(&t, em_vector_shrink(t.v));
+	vector_case_check(&t);
+	vector_case_reopen(&t);
+	vector_case_check(&t);
+	vector_case_close(&t);
+}
+
 /* A record in two blocks cannot be lent, and the detail says with which blocks it could. */
 static void test_straddling(void **state)
 {
@@ -617,6 +650,7 @@ int main(void)
 		cmocka_unit_test(test_cut_short),
 		cmocka_unit_test(test_swap),
 		cmocka_unit_test(test_pinned),
+		cmocka_unit_test(test_grow_pinned),
 		cmocka_unit_test(test_straddling),
 		cmocka_unit_test(test_export),
 		cmocka_unit_test(test_options),
