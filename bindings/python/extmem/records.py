@@ -18,8 +18,8 @@ _NATIVE = "<" if sys.byteorder == "little" else ">"
 def _of_struct(spec):
     """Name, code, bytes, offset and order of bytes of each field of a format of struct."""
     order, codes, count, n = spec[0], spec[1:], "", 0
-    if order == "@" and struct.calcsize("l") == 8:
-        codes = codes.replace("l", "q").replace("L", "Q")
+    long = "q" if struct.calcsize(order + "l") == 8 else "i"
+    codes = codes.replace("l", long).replace("L", long.upper())
     for at, code in enumerate(codes):
         if code.isdigit():
             count += code
