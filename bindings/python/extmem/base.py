@@ -141,21 +141,14 @@ class _Object:
         if self._h is not None:
             self._h.close()
 
-    def cancel(self):
-        """Stop whatever is done to it, from any thread; it cannot be undone."""
-        self._h.cancel()
-
-    @property
-    def closed(self):
-        return self._h is None or self._h.closed
-
     def __enter__(self):
         if self.closed:
             raise NAMES["UsageError"]("it is closed")
         return self
 
-    def __exit__(self, *_):
-        self.close()
+
+for _name, _function in define(STUB["_Object"]).items():
+    setattr(_Object, _name, _function)
 
 
 class Context(_Object):
