@@ -32,6 +32,7 @@ class Error(Exception):
     done: int | None
     @property
     def status_name(self) -> str: ...
+        # = em_status_name(self.status)
 
 class UsageError(Error, ValueError): ...
     # A mistake of the caller's: the object is as it was.
@@ -54,6 +55,7 @@ class CanceledError(Error): ...  # EM_ERR_CANCELED
 
 class _Object:
     def close(self) -> None: ...
+        # = self._h is None or self._h.close()
     def cancel(self) -> None: ...
         # = self._h.cancel()
         # Stop whatever is done to it, from any thread; it cannot be undone.
@@ -72,6 +74,10 @@ class Context(_Object):  # em_ctx
                  queue_depth: int = 0, backend: str | None = None, isa: str | None = None, scratch_max: int | str = 0,
                  priority: int = 0, flags: int = 0, block_bytes: int = 0) -> None: ...
     def stats(self) -> _Stats: ...
+        # = io_stats(self) | {name: getattr(self, name)() for name in (
+        # = "memory", "memory_used", "memory_peak", "threads", "backend", "isa")} | {
+        # = "version": em_version(), "lz4": em_feature("lz4") != 0}
+        # What all of its files moved, and its memory.
 
 def default_context() -> Context: ...
 

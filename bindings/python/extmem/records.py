@@ -93,7 +93,6 @@ class Records:
         #: The format of a record that is one number as memory has it, or None.
         one = codes.removeprefix("0x")
         self.native = one if one in _KEYS and end == self.bytes and order in ("", _NATIVE) else None
-        self.format = (self.bytes, self.native.encode()) if self.native else (1, b"B")
 
     def _exact(self, item):
         item = bytes(memoryview(item))
