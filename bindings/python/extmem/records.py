@@ -146,7 +146,7 @@ class Records:
 
     def _fits(self, view, dtype):
         """Whether what a buffer has is such records, or bytes."""
-        if not self.fields or view.itemsize == 1:
+        if not self.fields or view.itemsize == 1 or view.format == self.native:
             return True
         if view.format[0] == "T":
             return view.itemsize == self.bytes and (dtype is None or self.dtype is None or dtype == self.dtype)
