@@ -492,8 +492,8 @@ static int emb_form_set(struct emb_form *to, PyObject *records)
 static int emb_handle_set_records(PyObject *self, PyObject *value, void *unused)
 {
 	emb_handle *h = (emb_handle *)self;
-	PyObject *format, *code;
-	int failed;
+	PyObject *native;
+	const char *code;
 
 	(void)unused;
 	if (emb_form_set(&h->form, value))
@@ -505,19 +505,14 @@ static int emb_handle_set_records(PyObject *self, PyObject *value, void *unused)
 		return -1;
 	}
 	h->record_bytes = h->form.bytes;
-	format = PyObject_GetAttrString(value, "format");
-	code = format ? PyTuple_GetItem(format, 1) : NULL;
-	failed = !code || !PyBytes_Check(code);
+	native = PyObject_GetAttrString(value, "native");
+	code = !native ? NULL : native == Py_None ? "B" : PyUnicode_AsUTF8AndSize(native, NULL);
 	Py_XDECREF(h->format);
-	h->format = format;
-	if (failed)
-		return -1;
-	code = PyObject_GetAttrString(value, "native");
-	h->number = code && code != Py_None ? PyBytes_AsString(PyTuple_GetItem(format, 1))[0] : 0;
+	h->format = code ? Py_BuildValue("(ny)", (Py_ssize_t)(native == Py_None ? 1 : h->record_bytes), code) : NULL;
 	/* Truth is no number. */
-	h->number = h->number == '?' ? 0 : h->number;
-	Py_XDECREF(code);
-	return code ? 0 : -1;
+	h->number = code && native != Py_None && *code != '?' ? *code : 0;
+	Py_XDECREF(native);
+	return h->format ? 0 : -1;
 }
 
 static PyObject *emb_handle_records(PyObject *self, void *unused)

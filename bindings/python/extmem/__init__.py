@@ -69,10 +69,4 @@ def check_file(path, key=None, *, records="lines", ctx=None, **opts):
 
 make_classes()
 globals().update((name, fn) for name, fn in define(STUB[""]).items() if name not in globals())
-globals().update((name, NAMES[name]) for name in CLASSES if name[0] != "_")
-
-
-def __getattr__(name):
-    if name.startswith("EM_"):
-        return getattr(_c, name)
-    raise AttributeError(f"module 'extmem' has no attribute {name!r}")
+globals().update((name, NAMES[name]) for name in NAMES if name[:3] == "EM_" or name in CLASSES and name[0] != "_")

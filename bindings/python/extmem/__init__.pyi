@@ -32,6 +32,7 @@ class Error(Exception):
     done: int | None
     @property
     def status_name(self) -> str: ...
+        # = em_status_name(self.status)
 
 class UsageError(Error, ValueError): ...
     # A mistake of the caller's: the object is as it was.
@@ -54,12 +55,17 @@ class CanceledError(Error): ...  # EM_ERR_CANCELED
 
 class _Object:
     def close(self) -> None: ...
+        # = self._h is None or self._h.close()
     def cancel(self) -> None: ...
+        # = self._h.cancel()
+        # Stop whatever is done to it, from any thread; it cannot be undone.
     @property
     def closed(self) -> bool: ...
+        # = self._h is None or self._h.closed
     def __enter__(self) -> Self: ...
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None, /) -> None: ...
+        # = self.close()
 
 class Context(_Object):  # em_ctx
     def __init__(self, text: str | None = None, *, log: Callable[[int, str], object] | None = None,
@@ -68,6 +74,10 @@ class Context(_Object):  # em_ctx
                  queue_depth: int = 0, backend: str | None = None, isa: str | None = None, scratch_max: int | str = 0,
                  priority: int = 0, flags: int = 0, block_bytes: int = 0) -> None: ...
     def stats(self) -> _Stats: ...
+        # = io_stats(self) | {name: getattr(self, name)() for name in (
+        # = "memory", "memory_used", "memory_peak", "threads", "backend", "isa")} | {
+        # = "version": em_version(), "lz4": em_feature("lz4") != 0}
+        # What all of its files moved, and its memory.
 
 def default_context() -> Context: ...
 
@@ -170,6 +180,8 @@ class Stream(_Batches):  # em_stream
              fn: Callable[[Any, Any], Any] | None = None, records: _Spec | Records | None = None,
              memory: int = 0, separator: str | bytes | None = None) -> Stream: ...
     def tee(self, n: int = 2, *, spill: bool = False, buffer_bytes: int = 0) -> list[Stream]: ...
+        # = [made(h, Stream, self) for h in em_stream_tee(n, self, {"spill": spill, "buffer_bytes": buffer_bytes})]
+        # It n times.  What one has read and another one has not is in a buffer, or, with spill, on disks.
     def split(self, fn: Callable[[Any], _Buffer | Iterable[int]], *sinks: Sink) -> Stream: ...
         # = split(self, sinks, fn)
         # What stays, while fn(many records) tells of each where it goes: 0, or the number of a sink, from 1.

@@ -14,37 +14,31 @@ a handle, if they are not those of what it is made of.  What is not given as ctx
 below a head are what help() says.
 """
 import os
-from functools import partial
+import re
+from functools import lru_cache, partial
 
 from . import _extmem as _c
 
 # What calls are written in: the module, and what the files of this package add.
 NAMES = vars(_c) | {"__name__": __package__}
+# Decorator, indentation, class or def, name, head, and comments beside and below that.
+_ENTRY = re.compile(r"^( *@.*\n)?( *)(class|def) (\w+)((?:[^:]|:(?!\n| \.\.\.|  #))*):(.*)((?:\n *#.*)*)", re.M)
 
 
 def _read_stub():
-    """Of each class its bases, its kind or statuses, and what help() says; and of it, and of "", by name the lines of a
+    """Of each class its bases, its kind or statuses, and what help() says; and of it, and of "", by name the head of a
     function up to its colon, its call, and what help() says."""
-    classes, stub, functions, last, decorator = {}, {"": {}}, {}, None, ""
+    classes, stub = {}, {"": {}}
     with open(os.path.join(os.path.dirname(__file__), "__init__.pyi"), encoding="ascii") as f:
-        for line in f:
-            text = line.strip()
-            if text.startswith("class "):
-                head, _, rest = text[6:].partition(":")
-                name, _, bases = head.rstrip(")").partition("(")
-                functions, last = stub.setdefault(name, {}), [bases + ": ...", rest.partition("# ")[2], ""]
-                classes[name] = last
-            elif line.startswith(("def ", "@")):
-                functions = stub[""]
-            if text.startswith("@"):
-                decorator = text + "\n"
-            elif text.startswith("def "):
-                last = functions[text[4:].partition("(")[0]] = [decorator + text, "", ""]
-                decorator = ""
-            elif text.startswith("#") and last:
-                last[1 if text.startswith("# = ") else 2] += text[4:] if text.startswith("# = ") else text[2:] + "\n"
-            elif last and ": ..." not in last[0]:
-                last[0] += text
+        entries = _ENTRY.findall(f.read())
+    for decorator, indent, what, name, head, beside, below in entries:
+        comments = [line.strip() for line in below.splitlines()]
+        said = "".join(line[4:] for line in comments if line.startswith("# = "))
+        doc = "\n".join(line[2:] for line in comments if not line.startswith("# = ")).strip()
+        if what == "class":
+            classes[name], functions = (head.strip("()"), beside.partition("# ")[2], doc), stub.setdefault(name, {})
+        else:
+            (functions if indent else stub[""])[name] = f"{decorator.strip()}\ndef {name}{head}", said, doc
     return classes, stub
 
 
@@ -54,9 +48,7 @@ CLASSES, STUB = _read_stub()
 def _sources(functions, prefix):
     """Those that are calls, as source."""
     for name, (head, said, doc) in functions.items():
-        head = head.partition(": ...")[0]
-        arguments = head.partition("(")[2].rpartition(")")[0].split(",")
-        names = [one.split(":")[0].strip() for one in arguments if one.strip() not in ("", "*", "/", "self")]
+        names = re.findall(r"(\**\w+): ", head)
         call = (said or f"{name}({', '.join(['self', *names])})").replace("%", prefix[3:-1])
         call, of_, records = call.partition(" of ")
         function, _, rest = call.partition("(")
@@ -69,13 +61,13 @@ def _sources(functions, prefix):
             call = f"self._own({call}, {'ctx' if 'ctx' in names else names[0]}{more})" + (
                 "\n if items is not None:\n  self.extend(items)" * ("items" in names))
         elif result in CLASSES:
-            call = f"return made({call}, {'cls, ctx' if 'cls' in names else result + ', self'}{more})"
+            call = f"return made({call}, {'cls, ctx' if '(cls,' in head else result + ', self'}{more})"
         elif result == "Self":
             call += "\n return self"
         elif result != "None":
             call = f"return ({call})" + " != 0" * (result == "bool")
         ctx = " ctx = ctx or default_context()\n" * ("ctx" in names)
-        yield f"{head}:\n {doc.strip()!r}\n{ctx} {call}\n"
+        yield f"{head}:\n {doc!r}\n{ctx} {call}\n"
 
 
 def define(functions, prefix=""):
@@ -85,12 +77,18 @@ def define(functions, prefix=""):
     return {name: fn for name, fn in made_.items() if name in functions}
 
 
+def fill(cls, functions, prefix=""):
+    """Such functions become methods of a class."""
+    for name, function in define(functions, prefix).items():
+        setattr(cls, name, function)
+
+
 def make_classes():
     """Those that only the stub has."""
     for name, (bases, _, doc) in CLASSES.items():
         if name not in NAMES:
-            bases = eval(f"({bases.partition(':')[0]},)", NAMES)  # noqa: S307
-            NAMES[name] = type(name, bases, {"__doc__": doc.strip() or None, "__module__": __package__})
+            bases = eval(f"({bases},)", NAMES)  # noqa: S307
+            NAMES[name] = type(name, bases, {"__doc__": doc or None, "__module__": __package__})
 
 
 class _Object:
@@ -109,10 +107,8 @@ class _Object:
         cls._kind = kind
         for base in reversed(cls.__mro__):
             functions |= STUB.get(base.__name__, {})
-            for name in functions.keys() & vars(base).keys():
-                del functions[name]
-        for name, function in define(functions, cls._kind + "_").items():
-            setattr(cls, name, function)
+            functions = {name: said for name, said in functions.items() if name not in vars(base)}
+        fill(cls, functions, kind + "_")
 
     def _own(self, handle, owner, records=None):
         """It has this handle, in the context of its owner, of such records, or those of what the handle was made of."""
@@ -137,25 +133,13 @@ class _Object:
     def __reduce_ex__(self, _):
         raise TypeError(f"cannot pickle or copy {type(self).__name__!r} object: it has memory and disks")
 
-    def close(self):
-        if self._h is not None:
-            self._h.close()
-
-    def cancel(self):
-        """Stop whatever is done to it, from any thread; it cannot be undone."""
-        self._h.cancel()
-
-    @property
-    def closed(self):
-        return self._h is None or self._h.closed
-
     def __enter__(self):
         if self.closed:
             raise NAMES["UsageError"]("it is closed")
         return self
 
-    def __exit__(self, *_):
-        self.close()
+
+fill(_Object, STUB["_Object"])
 
 
 class Context(_Object):
@@ -167,22 +151,15 @@ class Context(_Object):
     def __init__(self, text=None, **opts):
         self._h = _c.em_ctx_open(opts) if text is None else _c.em_ctx_open_text(text, opts)
 
-    def stats(self):
-        """What all of its files moved, and its memory."""
-        more = {name: getattr(self, name)() for name in ("memory", "memory_used", "memory_peak", "threads", "backend",
-                                                         "isa")}
-        return self.io_stats() | more | {"version": _c.em_version(), "lz4": _c.em_feature("lz4") != 0}
 
-
-_default = (None, None)
+@lru_cache(1)
+def _context_of(process):
+    return Context()
 
 
 def default_context():
     """The context of what was given none: one for each process."""
-    global _default
-    if _default[0] != os.getpid():
-        _default = os.getpid(), Context()
-    return _default[1]
+    return _context_of(os.getpid())
 
 
 def made(handle, cls, *of_):

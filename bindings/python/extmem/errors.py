@@ -4,7 +4,7 @@ those for single statuses."""
 from os import fsdecode
 
 from . import _extmem as _c
-from .base import CLASSES, NAMES
+from .base import CLASSES, NAMES, STUB, fill
 
 
 class Error(Exception):
@@ -12,12 +12,9 @@ class Error(Exception):
     status, op = 0, ""
     path = offset = bytes = record = done = None
 
-    @property
-    def status_name(self):
-        return _c.em_status_name(self.status)
-
 
 NAMES["Error"] = Error
+fill(Error, STUB["Error"])
 _OF = {code: name for name, (_, codes, _) in CLASSES.items() for code in codes.split()}
 
 

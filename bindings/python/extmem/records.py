@@ -8,37 +8,42 @@ from itertools import accumulate
 from . import _extmem as _c
 from .base import NAMES, _Object, default_context
 
-_KEYS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "L": "u32", "l": "i32", "Q": "u64",
-         "q": "i64", "f": "f32", "d": "f64", "?": "u8"}
-_NUMPY = {"u1": "B", "i1": "b", "u2": "H", "i2": "h", "u4": "I", "i4": "i", "u8": "Q", "i8": "q", "f4": "f", "f8": "d",
-          "b1": "?", "M8": "q", "m8": "q"}
+_KEYS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "Q": "u64", "q": "i64", "f": "f32",
+         "d": "f64", "?": "u8"}
+_LONGS = {"l4": "i", "L4": "I", "l8": "q", "L8": "Q"}
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 
 
+def _kind(order, code, size):
+    """Of what struct knows by these: "<", ">", or "" where bytes have no order; the code if it is no long, which has
+    any size; and the type of a key, or None."""
+    code = _LONGS.get(f"{code}{size}", code)
+    if code == "s":
+        return "", code, f"bytes{size}"
+    order = {"<": "<", ">": ">", "!": ">"}.get(order, _NATIVE) if size > 1 else ""
+    return order, code, _KEYS[code] + {"<": "le", ">": "be", "": ""}[order] if code in _KEYS else None
+
+
 def _of_struct(spec):
-    """Name, code, bytes, offset and order of bytes of each field of a format of struct."""
-    order, codes, count, n = spec[0], spec[1:], "", 0
-    if order == "@" and struct.calcsize("l") == 8:
-        codes = codes.replace("l", "q").replace("L", "Q")
-    for at, code in enumerate(codes):
+    """Name (none), kind, bytes and offset of each field of a format of struct."""
+    count = ""
+    for end, code in enumerate(spec[1:], 2):
         if code.isdigit():
             count += code
         elif not code.isspace():
             # struct itself knows where a field lies that is aligned.
-            end = struct.calcsize(order + codes[:at + 1])
-            size = struct.calcsize("=" + count * (code in "sx") + code)
-            many, count = 0 if code == "x" else 1 if code == "s" else int(count or 1), ""
-            for i in range(many):
-                yield f"f{n + i}", code, size, end - size * (many - i), order
-            n += many
+            behind, size = struct.calcsize(spec[:end]), struct.calcsize(spec[0] + count * (code in "sx") + code)
+            for i in range({"x": 0, "s": 1}.get(code, int(count or 1)), 0, -1):
+                yield "", _kind(spec[0], code, size), size, behind - size * i
+            count = ""
 
 
 def _of_numpy(dtype):
-    """The same of a dtype; what has a form of its own has no code: it is neither an item nor a key."""
-    for name in dtype.names or ["f0"]:
-        one, offset = (dtype.fields or {"f0": (dtype, 0)})[name][:2]
-        code = None if one.fields or one.shape else "s" if one.kind in "SV" else _NUMPY.get(one.str[1:3])
-        yield name, code, one.itemsize, offset, one.byteorder
+    """The same of a dtype; what has a form of its own has no type: it is neither an item nor a key."""
+    for name in dtype.names or [""]:
+        one, offset = dtype.fields[name][:2] if name else (dtype, 0)
+        code = "" if one.fields or one.shape else {"S": "s", "V": "s", "M": "q", "m": "q"}.get(one.kind, one.char)
+        yield name, _kind(one.byteorder, code, one.itemsize), one.itemsize, offset
 
 
 class Records:
@@ -65,34 +70,29 @@ class Records:
             self.dtype = numpy.dtype(spec)
             self.bytes, layout = self.dtype.itemsize, _of_numpy(self.dtype)
         codes, end, orders, items = "", 0, set(), True
-        for name, code, size, offset, order in layout:
-            order = {"!": ">", ">": ">", "<": "<"}.get(order, _NATIVE) if size > 1 and code != "s" else ""
-            if code and code != "s" and code not in _KEYS:
+        for name, (order, code, type_), size, offset in layout:
+            if type_:
+                self.fields.append((name or f"f{len(self.fields)}", type_, offset))
+            elif self.dtype is None:
                 raise TypeError(f"records have no fields of the type {code!r}")
-            if code:
-                type_ = f"bytes{size}" if code == "s" else _KEYS[code] + {"<": "le", ">": "be", "": ""}[order]
-                self.fields.append((name, type_, offset))
-            items = items and code and offset >= end
+            items = items and type_ and offset >= end
             codes, end = codes + f"{offset - end}x{size if code == 's' else ''}{code}", offset + size
             orders.add(order)
-        orders.discard("")
-        packer = items and len(orders) < 2 and struct.Struct(f"{''.join(orders) or '<'}{codes}{self.bytes - end}x")
+        order = "".join(orders)
+        self._packer = packer = items and len(order) < 2 and struct.Struct(f"{order or '<'}{codes}{self.bytes - end}x")
+        self._long = [(i, int(type_[5:])) for i, (_, type_, _) in enumerate(self.fields) if type_[:5] == "bytes"]
+        pack = self._whole if self._long else packer and packer.pack
         if items and not self.fields:
             self.pack, self.unpack = self._exact, bytes
         elif not packer:
             self.pack = self.unpack = self._no_item
         elif len(self.fields) == 1:
-            self.pack, self.unpack = packer.pack, lambda record: packer.unpack(record)[0]
+            self.pack, self.unpack = pack, lambda record: packer.unpack(record)[0]
         else:
-            self.pack, self.unpack = lambda item: packer.pack(*item), packer.unpack
-        self._packer = packer
-        self._long = [(i, int(type_[5:])) for i, (_, type_, _) in enumerate(self.fields) if type_[:5] == "bytes"]
-        if packer and self._long:
-            self._pack, self.pack = self.pack, self._whole
+            self.pack, self.unpack = lambda item: pack(*item), packer.unpack
         #: The format of a record that is one number as memory has it, or None.
         one = codes.removeprefix("0x")
-        self.native = one if one in _KEYS and end == self.bytes and not orders - {_NATIVE} else None
-        self.format = (self.bytes, self.native.encode()) if self.native else (1, b"B")
+        self.native = one if one in _KEYS and end == self.bytes and order in ("", _NATIVE) else None
 
     def _exact(self, item):
         item = bytes(memoryview(item))
@@ -100,12 +100,12 @@ class Records:
             raise ValueError(f"{len(item)} bytes are no record of {self.bytes}")
         return item
 
-    def _whole(self, item):
+    def _whole(self, *item):
         """struct itself would cut off what is too long."""
         for i, size in self._long:
-            if len(item if len(self.fields) == 1 else item[i]) > size:
+            if len(item[i]) > size:
                 raise ValueError(f"a field has at most {size} bytes")
-        return self._pack(item)
+        return self._packer.pack(*item)
 
     def _no_item(self, *_):
         raise TypeError("these records have no single items in Python; use arrays of them")
@@ -137,7 +137,7 @@ class Records:
             return b"".join(map(self.pack, data))
         except ValueError:
             # NumPy shows no dates in fields.
-            if dtype != self.dtype:
+            if dtype is None or dtype != self.dtype:
                 raise
             return memoryview(data.view(f"V{dtype.itemsize}"))
         if not self._fits(view, dtype):
@@ -146,16 +146,13 @@ class Records:
 
     def _fits(self, view, dtype):
         """Whether what a buffer has is such records, or bytes."""
-        if not self.fields or view.itemsize == 1:
+        if not self.fields or view.itemsize == 1 or view.format == self.native:
             return True
         if view.format[0] == "T":
             return view.itemsize == self.bytes and (dtype is None or self.dtype is None or dtype == self.dtype)
-        type_ = self.fields[0][1]
-        if len(self.fields) > 1 or type_[:5] == "bytes":
-            return True
-        code = format_of(view)[-1]
-        big = view.format[0] in ">!" or view.format[0] not in "<>!" and _NATIVE == ">"
-        return view.itemsize == self.bytes and type_ == _KEYS.get(code, "") + ("be" if big else "le")
+        type_, size = self.fields[0][1], view.itemsize
+        return len(self.fields) > 1 or type_[:5] == "bytes" or (
+            size == self.bytes and type_ == _kind(view.format[0], view.format[-1], size)[2])
 
     def wrap(self, data):
         """A buffer as an array of NumPy if that is what records came from, else as a memoryview of numbers or bytes."""
@@ -176,8 +173,8 @@ class Records:
 
 
 def format_of(view):
-    """That of struct, in which a long of the machine has another name where that has 8 bytes."""
-    return {"l": "q", "L": "Q"}.get(view.format, view.format) if view.itemsize == 8 else view.format
+    """What Records() takes for such items as a buffer has."""
+    return "".join(_kind(view.format[0], view.format.lstrip("<>=@!"), view.itemsize)[:2])
 
 
 def of(spec):

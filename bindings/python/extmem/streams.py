@@ -84,11 +84,6 @@ class Stream(_Batches):
         return made(_c.em_stream_join(self, other, KINDS.index(how), *keys, memory,
                                       records.bytes if fn else 0, pair if fn else None), Stream, self, records)
 
-    def tee(self, n=2, *, spill=False, buffer_bytes=0):
-        """It n times.  What one has read and another one has not is in a buffer, or, with spill, on disks."""
-        handles = _c.em_stream_tee(n, self, {"spill": spill, "buffer_bytes": buffer_bytes})
-        return [made(h, Stream, self) for h in handles]
-
 
 class Sink(_Object):
     """Where records are pushed to: fn(many records), and fn(None) when it is finished.  `with' finishes it."""

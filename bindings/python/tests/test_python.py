@@ -219,8 +219,8 @@ class Buffers(Base):
 
     def test_formats(self):
         """Items of a format are those of struct, alone and many, and lie where struct has them."""
-        values = {"?": True, "b": -1, "B": 255, "h": -2, "H": 65535, "i": -3, "I": 7, "q": -4, "Q": 2**64 - 1, "f": 0.5,
-                  "d": -0.25, "s": b"a", "5s": b"hello"}
+        values = {"?": True, "b": -1, "B": 255, "h": -2, "H": 65535, "i": -3, "I": 7, "l": -5, "L": 9, "q": -4,
+                  "Q": 2**64 - 1, "f": 0.5, "d": -0.25, "s": b"a", "5s": b"hello"}
         for _ in range(200):
             codes = [self.rng.choice(list(values)) for _ in range(self.rng.randrange(1, 5))]
             order, pad = self.rng.choice(("", "=", "@", "<", ">", "!")), self.rng.choice(("", "x", "3x"))
@@ -233,9 +233,13 @@ class Buffers(Base):
                 self.assertEqual(s.records.bytes, model.size, spec)
                 self.assertEqual(bytes(s.pop_many(2)), raw * 2, spec)
                 self.assertEqual((s.peek(), s.pop()), (item, item), spec)
-            begin = struct.calcsize((order or "=") + pad + codes[0]) - struct.calcsize("=" + codes[0])
+            begin = struct.calcsize((order or "=") + pad + codes[0]) - struct.calcsize((order or "=") + codes[0])
             self.assertEqual(extmem.Order(spec, "f0", ctx=self.ctx).name.split("@")[1], str(begin), spec)
-        self.assertRaises(TypeError, extmem.Stack, "<Ql", ctx=self.ctx)
+        for spec, number in (("<l", 2**31), ("=L", 2**32), ("@l", 2**(8 * struct.calcsize("l") - 1))):
+            with extmem.Vector(spec, ctx=self.ctx) as v:
+                self.assertRaises(OverflowError, v.append, number)
+                v.extend([number - 1, 1])
+                self.assertEqual((list(v), v.read(0, 2).tolist()), ([number - 1, 1], [number - 1, 1]), spec)
         self.assertRaises(TypeError, extmem.Stack, "<Qe", ctx=self.ctx)
 
     def test_external(self):
