@@ -246,16 +246,16 @@ export function sort<T extends ArrayBufferView>(data: T, opts?: SortOptions & { 
 export function sort(data: Iterable<Item>, opts: SortOptions & { records: RecordSpec | 'lines' }): any;
 
 export function sortFile(inputs: Paths, output: Path, opts?: FileOptions): Stats;
-	// = em_sort_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output, options(rest))
+	// = em_sort_files(ctx._h, order, inputs, output, options(rest))
 export function mergeFiles(inputs: Paths, output: Path, opts?: FileOptions): Stats;
-	// = em_merge_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output, options(rest))
+	// = em_merge_files(ctx._h, order, inputs, output, options(rest))
 export function uniqueFile(inputs: Paths, output: Path, opts?: UniqueOptions): Stats;
-	// = em_unique_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output,
+	// = em_unique_files(ctx._h, order, inputs, output,
 	//   options({ count, presorted, min_count, max_count, sort: rest }))
 export function topFile(inputs: Paths, output: Path, k: number, opts?: TopOptions): Stats;
-	// = em_top_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, start, k, output, options(rest))
+	// = em_top_files(ctx._h, order, inputs, start, k, output, options(rest))
 export function shuffleFile(inputs: Paths, output: Path, opts?: ShuffleOptions): Stats;
-	// = em_shuffle_files(ctx._h, Records.of(records).bytes, inputs, output, options({ ...rest, key }))
+	// = em_shuffle_files(ctx._h, Records.of(records).bytes, inputs, output, options(rest))
 export function checkFile(file: Path, opts?: FileOptions): Stats & { first: Buffer | null };
 
 type Entry = [Item, Item];
@@ -332,8 +332,9 @@ declare class Ends extends Container {
 	extend(items: Many): number;                                   // = push_many
 	pop(): Item | undefined;                                       // = pop
 	/** Up to n; of a stack in the order in which they were pushed. */
-	popMany(n: number): Some;
-	                // = this.records.filled(Math.min(n, Number(this.length)), (room) => void c.em_%_pop_many(this._h, room))
+	popMany(n: number | bigint): Some;
+		// = this.records.filled(Math.min(Number(n), Number(this.length)),
+		//   (room) => void c.em_%_pop_many(this._h, room))
 	peek(): Item | undefined;                                      // = top
 	/** Take out item after item. */
 	drain(): Generator<Item>;
@@ -352,8 +353,8 @@ export class PriorityQueue extends Ends { // em_pq
 	pushpop(item: Item): Item;                                     // = pushpop
 	replace(item: Item): Item;                                     // = replace
 	/** Up to n records that come before a bound. */
-	popUntil(bound: Item, opts?: { n?: number; inclusive?: boolean }): Some;
-		// = this.records.filled(Math.min(opts?.n ?? 1 << 16, Number(this.length)),
+	popUntil(bound: Item, opts?: { n?: number | bigint; inclusive?: boolean }): Some;
+		// = this.records.filled(Math.min(Number(opts?.n ?? 1 << 16), Number(this.length)),
 		//   (room) => c.em_pq_pop_until(this._h, bound, opts?.inclusive ? c.EM_PQ_INCLUSIVE : 0, room) ?? 0)
 }
 /** A priority queue for keys that are numbers and never go back: key names the field. */

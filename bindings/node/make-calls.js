@@ -4,8 +4,9 @@
 //
 // CALL is NAME(ARGUMENTS), or NAME with those of the method.  NAME is em_KIND_NAME() of the module, with the handle in
 // front; KIND is said beside the class.  em_...(ARGUMENTS) and emb_...() are themselves; % in them is the kind.  As what
-// an argument is handed over, and what becomes of the result, follows from its type.  Of SortOptions the key is
-// `order'.  `of RECORDS' behind it are those of a stream or sink that is made, if they are not the same.
+// an argument is handed over, and what becomes of the result, follows from its type.  Of SortOptions and
+// FileOptions the key or cmp is `order'.  `of RECORDS' behind it are those of a stream or sink that is made, if they
+// are not the same.
 const fs = require('fs');
 
 const ARGUMENTS = {
@@ -48,12 +49,12 @@ const RESULTS = {
 	this: (call) => `${call};\n\t\treturn this;`,
 	void: (call) => `${call};`,
 };
-/** Options of functions on files: what they have beside those of a sort. */
+/** Options of functions on files that are no fields of structs of the library; a key and cmp are an order. */
 const FILES = {
-	FileOptions: '',
+	FileOptions: 'key, cmp, ',
 	ShuffleOptions: '',
-	UniqueOptions: 'count, presorted, min_count, max_count, ',
-	TopOptions: 'start = 0, ',
+	UniqueOptions: 'key, cmp, count, presorted, min_count, max_count, ',
+	TopOptions: 'key, cmp, start = 0, ',
 };
 const ERROR = /^export class (\w+) extends (\w*Error) {}(?:\s+\/\/ (.*))?$/gm;
 const CLASS = /^(?:export|declare) class (\w+)(?: extends (\w+))?.*?\{(?: \/\/ em_(\w+))?$/;
@@ -80,7 +81,8 @@ function method({ how, name, list, type, call, of }, kind) {
 	const before = parameters.flatMap(([, , one, is]) => [
 		is === 'SortOptions' && `const order = keyed(this, ${one}?.key, ${one}?.cmp);`,
 		is === 'In' && `const { ctx = defaultContext(), format: own } = ${one} ?? {}, format = options(own);`,
-		is in FILES && `const { key, records = 'lines', ctx = defaultContext(), ${FILES[is]}...rest } = ${one} ?? {};`,
+		is in FILES && `const { records = 'lines', ctx = defaultContext(), ${FILES[is]}...rest } = ${one} ?? {};`,
+		FILES[is] && 'const order = orderOf(records, key, { cmp, ctx })._h;',
 		ARGUMENTS[is] && `${one} = ${ARGUMENTS[is](one)};`,
 	]).filter(Boolean);
 	const whole = /^\w+$/.test(call) ? `${call}(${parameters.map(([, , one]) => one).join(', ')})` : call;
