@@ -92,7 +92,7 @@ type Field = string;
 
 declare class Batches extends Base implements Iterable<Item> {
 	/** The next records, which are a copy, or null behind the last. */
-	nextBatch(): Some | null;
+	nextBatch(): Some | null;                                      // = next
 	batches(): Generator<Some>;
 	[Symbol.iterator](): Iterator<Item>;
 }
@@ -111,8 +111,10 @@ export class Stream extends Batches { // em_stream
 	readonly count: Count | null;                                  // = count
 	/** As many records, of this kind or another, as fn gets. */
 	map(fn: (batch: Some) => Some, records?: RecordSpec): Stream;
+		// = emb_stream_node(this._h, c.EMB_MAP, ...makes(this, fn, records)) of records ?? this.records
 	/** Any number of records; null: none. */
 	flatMap(fn: (batch: Some) => Some | null, records?: RecordSpec): Stream;
+		// = emb_stream_node(this._h, c.EMB_FLAT_MAP, ...makes(this, fn, records)) of records ?? this.records
 	filter(fn: Chosen): Stream;                                    // = emb_stream_node(this._h, c.EMB_FILTER, 0, fn)
 	inspect(fn: Seen): Stream;                                     // = emb_stream_node(this._h, c.EMB_INSPECT, 0, fn)
 	/** It, which tells how far its graph got: the phase, from 1, and records, as of graphInfo().  What is true
@@ -262,6 +264,7 @@ type Entry = [Item, Item];
 type Part = { from?: any; to?: any; reverse?: boolean };
 type Visit = (records: any, position: number) => void;
 type Test = (item: Item) => boolean;
+type Popped = Generator<Item>;
 
 declare class Container extends Base {
 	constructor(records: RecordSpec, opts?: Options & { items?: Many });
@@ -337,7 +340,7 @@ declare class Ends extends Container {
 		//   (room) => void c.em_%_pop_many(this._h, room))
 	peek(): Item | undefined;                                      // = top
 	/** Take out item after item. */
-	drain(): Generator<Item>;
+	drain(): Popped;                                               // = pop
 }
 /** What was pushed last is popped first. */
 export class Stack extends Ends { // em_stack

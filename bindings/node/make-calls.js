@@ -33,6 +33,7 @@ const ARGUMENTS = {
 	SortOptions: (x) => `options({ ...${x}, key: undefined, cmp: undefined })`,
 };
 const RESULTS = {
+	'Some | null': (call) => `const got = ${call};\n\t\treturn got && this.records.wrap(...[got].flat());`,
 	any: (call) => `return this.records.wrap(${call});`,
 	T: (call) => `${call};\n\t\treturn room;`,
 	'Count | null': (call) => `return known(${call});`,
@@ -40,6 +41,7 @@ const RESULTS = {
 	Item: (call) => `return this._item(${call});`,
 	'Item | undefined': (call) => `return this._item(${call});`,
 	'Value | undefined': (call) => `return this._item(${call})?.[1];`,
+	Popped: (call) => `return until(() => this._item(${call}));`,
 	Found: (call) => `const [, records, found] = ${call};\n\t\treturn { records, found };`,
 	'Entry | undefined': (call) => `return this._item(${call});`,
 	Stats: (call) => `return told(${call});`,
@@ -102,10 +104,10 @@ const all = (name) => name ? { ...all(classes[name].base), ...classes[name].memb
 console.log(`// SPDX-License-Identifier: BSL-1.0
 'use strict';
 // Made of index.d.ts by make-calls.js: errors, and methods and functions that are only a call of the module.
-const { c, ALL, constant, defaultContext, errorOf, errors, handles, known, made, options, register, told } =
-	require('./base');
+const { c, ALL, constant, defaultContext, errorOf, errors, handles, known, made, options, register, told,
+	until } = require('./base');
 const { Records, keyed, orderOf } = require('./records');
-const { Stream, Sink, beside, counted, runsFlags } = require('./streams');
+const { Stream, Sink, beside, counted, makes, runsFlags } = require('./streams');
 `);
 for (const [, name, base, codes] of text.matchAll(ERROR))
 	console.log(`errors.${name} = class ${name} extends errors.${base} {};${(codes ?? '').replace(/\w+/g,
@@ -116,6 +118,6 @@ for (const [, name, list, type, call] of text.matchAll(FUNCTION))
 console.log('};\nexports.classes = {');
 for (const [name, { kind }] of Object.entries(classes).filter(([, { kind }]) => kind)) {
 	const calls = Object.values(all(name)).filter(Boolean).map((one) => method(one, kind)).join('');
-	console.log(`${name}: { kind: '${kind}', calls: class {\n${calls}} },`);
+	console.log(`${name}: class {\n\tget _kind() { return '${kind}'; }\n${calls}},`);
 }
 console.log('};');
