@@ -13,11 +13,11 @@ Symbol.dispose ??= Symbol.for('nodejs.dispose');
 
 // Errors.  Those of index.d.ts are added by calls.js: by name, and by the statuses that they are for.
 
-const errors = {
-	ExtmemError: class ExtmemError extends Error {
-		get name() { return this.constructor.name; }
-	},
-};
+class ExtmemError extends Error {
+	get name() { return this.constructor.name; }
+}
+
+const errors = { ExtmemError };
 const errorOf = {};
 
 function makeError(status, errno, op, file, offset, bytes, record, text, code, done) {
@@ -79,6 +79,12 @@ const constant = (prefix, name) => c[`${prefix}_${name.toUpperCase()}`] ?? 99;
 /** null: nobody knows. */
 const known = (n) => n === ALL ? null : n;
 
+/** What a function gives, until it gives nothing. */
+function* until(next) {
+	for (let one = next(); one !== null && one !== undefined; one = next())
+		yield one;
+}
+
 /** Several objects as one argument. */
 const handles = (list) => BigUint64Array.from(list, (one) => BigInt(one._h));
 
@@ -136,4 +142,4 @@ function defaultContext() {
 }
 
 module.exports = { c, ALL, Base, Context, constant, defaultContext, errorOf, errors, handles, known, made, options,
-	register, told };
+	register, told, until };

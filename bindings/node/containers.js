@@ -50,12 +50,7 @@ class Vector extends Sequence {
 
 class Deque extends Sequence {}
 
-class Ends extends Container {
-	*drain() {
-		while (this.length > 0)
-			yield this.pop();
-	}
-}
+class Ends extends Container {}
 
 class Stack extends Ends {}
 

@@ -92,7 +92,7 @@ type Field = string;
 
 declare class Batches extends Base implements Iterable<Item> {
 	/** The next records, which are a copy, or null behind the last. */
-	nextBatch(): Some | null;
+	nextBatch(): Some | null;                                      // = next
 	batches(): Generator<Some>;
 	[Symbol.iterator](): Iterator<Item>;
 }
@@ -111,8 +111,10 @@ export class Stream extends Batches { // em_stream
 	readonly count: Count | null;                                  // = count
 	/** As many records, of this kind or another, as fn gets. */
 	map(fn: (batch: Some) => Some, records?: RecordSpec): Stream;
+		// = emb_stream_node(this._h, c.EMB_MAP, ...makes(this, fn, records)) of records ?? this.records
 	/** Any number of records; null: none. */
 	flatMap(fn: (batch: Some) => Some | null, records?: RecordSpec): Stream;
+		// = emb_stream_node(this._h, c.EMB_FLAT_MAP, ...makes(this, fn, records)) of records ?? this.records
 	filter(fn: Chosen): Stream;                                    // = emb_stream_node(this._h, c.EMB_FILTER, 0, fn)
 	inspect(fn: Seen): Stream;                                     // = emb_stream_node(this._h, c.EMB_INSPECT, 0, fn)
 	/** It, which tells how far its graph got: the phase, from 1, and records, as of graphInfo().  What is true
@@ -246,22 +248,23 @@ export function sort<T extends ArrayBufferView>(data: T, opts?: SortOptions & { 
 export function sort(data: Iterable<Item>, opts: SortOptions & { records: RecordSpec | 'lines' }): any;
 
 export function sortFile(inputs: Paths, output: Path, opts?: FileOptions): Stats;
-	// = em_sort_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output, options(rest))
+	// = em_sort_files(ctx._h, order, inputs, output, options(rest))
 export function mergeFiles(inputs: Paths, output: Path, opts?: FileOptions): Stats;
-	// = em_merge_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output, options(rest))
+	// = em_merge_files(ctx._h, order, inputs, output, options(rest))
 export function uniqueFile(inputs: Paths, output: Path, opts?: UniqueOptions): Stats;
-	// = em_unique_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, output,
+	// = em_unique_files(ctx._h, order, inputs, output,
 	//   options({ count, presorted, min_count, max_count, sort: rest }))
 export function topFile(inputs: Paths, output: Path, k: number, opts?: TopOptions): Stats;
-	// = em_top_files(ctx._h, orderOf(records, key, { ctx })._h, inputs, start, k, output, options(rest))
+	// = em_top_files(ctx._h, order, inputs, start, k, output, options(rest))
 export function shuffleFile(inputs: Paths, output: Path, opts?: ShuffleOptions): Stats;
-	// = em_shuffle_files(ctx._h, Records.of(records).bytes, inputs, output, options({ ...rest, key }))
+	// = em_shuffle_files(ctx._h, Records.of(records).bytes, inputs, output, options(rest))
 export function checkFile(file: Path, opts?: FileOptions): Stats & { first: Buffer | null };
 
 type Entry = [Item, Item];
 type Part = { from?: any; to?: any; reverse?: boolean };
 type Visit = (records: any, position: number) => void;
 type Test = (item: Item) => boolean;
+type Popped = Generator<Item>;
 
 declare class Container extends Base {
 	constructor(records: RecordSpec, opts?: Options & { items?: Many });
@@ -332,11 +335,12 @@ declare class Ends extends Container {
 	extend(items: Many): number;                                   // = push_many
 	pop(): Item | undefined;                                       // = pop
 	/** Up to n; of a stack in the order in which they were pushed. */
-	popMany(n: number): Some;
-	                // = this.records.filled(Math.min(n, Number(this.length)), (room) => void c.em_%_pop_many(this._h, room))
+	popMany(n: number | bigint): Some;
+		// = this.records.filled(Math.min(Number(n), Number(this.length)),
+		//   (room) => void c.em_%_pop_many(this._h, room))
 	peek(): Item | undefined;                                      // = top
 	/** Take out item after item. */
-	drain(): Generator<Item>;
+	drain(): Popped;                                               // = pop
 }
 /** What was pushed last is popped first. */
 export class Stack extends Ends { // em_stack
@@ -352,8 +356,8 @@ export class PriorityQueue extends Ends { // em_pq
 	pushpop(item: Item): Item;                                     // = pushpop
 	replace(item: Item): Item;                                     // = replace
 	/** Up to n records that come before a bound. */
-	popUntil(bound: Item, opts?: { n?: number; inclusive?: boolean }): Some;
-		// = this.records.filled(Math.min(opts?.n ?? 1 << 16, Number(this.length)),
+	popUntil(bound: Item, opts?: { n?: number | bigint; inclusive?: boolean }): Some;
+		// = this.records.filled(Math.min(Number(opts?.n ?? 1 << 16), Number(this.length)),
 		//   (room) => c.em_pq_pop_until(this._h, bound, opts?.inclusive ? c.EM_PQ_INCLUSIVE : 0, room) ?? 0)
 }
 /** A priority queue for keys that are numbers and never go back: key names the field. */

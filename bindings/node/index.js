@@ -10,13 +10,12 @@ const all = { Context, Records, Order, Stream, Sink, Runs, ...require('./contain
 
 const { functions, classes } = require('./calls');
 
-for (const [name, { kind, calls }] of Object.entries(classes)) {
+for (const [name, calls] of Object.entries(classes)) {
 	// Without what any class has.
 	const { constructor, ...methods } = Object.getOwnPropertyDescriptors(calls.prototype);
 	const { length, name: none, prototype, ...statics } = Object.getOwnPropertyDescriptors(calls);
 	Object.defineProperties(all[name], statics);
 	Object.defineProperties(all[name].prototype, methods);
-	all[name].prototype._kind = kind;
 }
 
 module.exports = { version: c.em_version(), ...errors, ...all, ...functions, defaultContext };

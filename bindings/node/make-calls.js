@@ -4,8 +4,9 @@
 //
 // CALL is NAME(ARGUMENTS), or NAME with those of the method.  NAME is em_KIND_NAME() of the module, with the handle in
 // front; KIND is said beside the class.  em_...(ARGUMENTS) and emb_...() are themselves; % in them is the kind.  As what
-// an argument is handed over, and what becomes of the result, follows from its type.  Of SortOptions the key is
-// `order'.  `of RECORDS' behind it are those of a stream or sink that is made, if they are not the same.
+// an argument is handed over, and what becomes of the result, follows from its type.  Of SortOptions and
+// FileOptions the key or cmp is `order'.  `of RECORDS' behind it are those of a stream or sink that is made, if they
+// are not the same.
 const fs = require('fs');
 
 const ARGUMENTS = {
@@ -32,6 +33,7 @@ const ARGUMENTS = {
 	SortOptions: (x) => `options({ ...${x}, key: undefined, cmp: undefined })`,
 };
 const RESULTS = {
+	'Some | null': (call) => `const got = ${call};\n\t\treturn got && this.records.wrap(...[got].flat());`,
 	any: (call) => `return this.records.wrap(${call});`,
 	T: (call) => `${call};\n\t\treturn room;`,
 	'Count | null': (call) => `return known(${call});`,
@@ -39,6 +41,7 @@ const RESULTS = {
 	Item: (call) => `return this._item(${call});`,
 	'Item | undefined': (call) => `return this._item(${call});`,
 	'Value | undefined': (call) => `return this._item(${call})?.[1];`,
+	Popped: (call) => `return until(() => this._item(${call}));`,
 	Found: (call) => `const [, records, found] = ${call};\n\t\treturn { records, found };`,
 	'Entry | undefined': (call) => `return this._item(${call});`,
 	Stats: (call) => `return told(${call});`,
@@ -48,12 +51,12 @@ const RESULTS = {
 	this: (call) => `${call};\n\t\treturn this;`,
 	void: (call) => `${call};`,
 };
-/** Options of functions on files: what they have beside those of a sort. */
+/** Options of functions on files that are no fields of structs of the library; a key and cmp are an order. */
 const FILES = {
-	FileOptions: '',
+	FileOptions: 'key, cmp, ',
 	ShuffleOptions: '',
-	UniqueOptions: 'count, presorted, min_count, max_count, ',
-	TopOptions: 'start = 0, ',
+	UniqueOptions: 'key, cmp, count, presorted, min_count, max_count, ',
+	TopOptions: 'key, cmp, start = 0, ',
 };
 const ERROR = /^export class (\w+) extends (\w*Error) {}(?:\s+\/\/ (.*))?$/gm;
 const CLASS = /^(?:export|declare) class (\w+)(?: extends (\w+))?.*?\{(?: \/\/ em_(\w+))?$/;
@@ -80,7 +83,8 @@ function method({ how, name, list, type, call, of }, kind) {
 	const before = parameters.flatMap(([, , one, is]) => [
 		is === 'SortOptions' && `const order = keyed(this, ${one}?.key, ${one}?.cmp);`,
 		is === 'In' && `const { ctx = defaultContext(), format: own } = ${one} ?? {}, format = options(own);`,
-		is in FILES && `const { key, records = 'lines', ctx = defaultContext(), ${FILES[is]}...rest } = ${one} ?? {};`,
+		is in FILES && `const { records = 'lines', ctx = defaultContext(), ${FILES[is]}...rest } = ${one} ?? {};`,
+		FILES[is] && 'const order = orderOf(records, key, { cmp, ctx })._h;',
 		ARGUMENTS[is] && `${one} = ${ARGUMENTS[is](one)};`,
 	]).filter(Boolean);
 	const whole = /^\w+$/.test(call) ? `${call}(${parameters.map(([, , one]) => one).join(', ')})` : call;
@@ -100,10 +104,10 @@ const all = (name) => name ? { ...all(classes[name].base), ...classes[name].memb
 console.log(`// SPDX-License-Identifier: BSL-1.0
 'use strict';
 // Made of index.d.ts by make-calls.js: errors, and methods and functions that are only a call of the module.
-const { c, ALL, constant, defaultContext, errorOf, errors, handles, known, made, options, register, told } =
-	require('./base');
+const { c, ALL, constant, defaultContext, errorOf, errors, handles, known, made, options, register, told,
+	until } = require('./base');
 const { Records, keyed, orderOf } = require('./records');
-const { Stream, Sink, beside, counted, runsFlags } = require('./streams');
+const { Stream, Sink, beside, counted, makes, runsFlags } = require('./streams');
 `);
 for (const [, name, base, codes] of text.matchAll(ERROR))
 	console.log(`errors.${name} = class ${name} extends errors.${base} {};${(codes ?? '').replace(/\w+/g,
@@ -114,6 +118,6 @@ for (const [, name, list, type, call] of text.matchAll(FUNCTION))
 console.log('};\nexports.classes = {');
 for (const [name, { kind }] of Object.entries(classes).filter(([, { kind }]) => kind)) {
 	const calls = Object.values(all(name)).filter(Boolean).map((one) => method(one, kind)).join('');
-	console.log(`${name}: { kind: '${kind}', calls: class {\n${calls}} },`);
+	console.log(`${name}: class {\n\tget _kind() { return '${kind}'; }\n${calls}},`);
 }
 console.log('};');

@@ -2,7 +2,7 @@
 'use strict';
 // What records look like, and in which order they come.
 const os = require('os');
-const { c, Base, defaultContext, options, register } = require('./base');
+const { c, Base, defaultContext, options } = require('./base');
 
 const CHUNK = 1 << 20;
 const LITTLE = os.endianness() === 'LE';
@@ -12,12 +12,16 @@ const NUMBERS = {
 	u8: Uint8Array, i8: Int8Array, f64: Float64Array, f32: Float32Array,
 };
 
+/** What is thrown where something else is. */
+const wanted = (what, value) =>
+	new TypeError(`${what} is wanted, and not ${value === null ? value : `a ${typeof value}`}`);
+
+const isBytes = (a) => a instanceof ArrayBuffer || ArrayBuffer.isView(a);
+
 function bytesOf(a) {
-	if (a instanceof ArrayBuffer)
-		return new Uint8Array(a);
-	if (!ArrayBuffer.isView(a))
-		throw new TypeError(`bytes are wanted, and not ${a === null ? a : `a ${typeof a}`}`);
-	return new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+	if (!isBytes(a))
+		throw wanted('a buffer', a);
+	return ArrayBuffer.isView(a) ? new Uint8Array(a.buffer, a.byteOffset, a.byteLength) : new Uint8Array(a);
 }
 
 /** Many items, one by one. */
@@ -43,8 +47,7 @@ class Field {
 	store(view, value) {
 		const whole = this.bytes === 8 && this.type !== 'f64';
 		if (typeof value !== 'number' && !(whole && typeof value === 'bigint'))
-			throw new TypeError(`a ${whole ? 'BigInt or ' : ''}Number is wanted, and not ${value === null ? value
-				: `a ${typeof value}`}`);
+			throw wanted(`a ${whole ? 'BigInt or ' : ''}Number`, value);
 		if (whole && typeof value === 'number' && !Number.isSafeInteger(value))
 			throw new RangeError(`${value} is no exact number of 64 bits: use a BigInt`);
 		value = whole ? BigInt(value) : value;
@@ -77,17 +80,15 @@ class Records extends Shape {
 	/** 'u64', ...; a number of bytes; or { name: 'u64', ... }. */
 	constructor(spec) {
 		super();
-		if (!['string', 'number'].includes(typeof spec) && (typeof spec !== 'object' || !spec))
+		const named = { string: { value: spec }, number: {}, object: spec }[typeof spec];
+		if (!named)
 			throw new TypeError(`records are a type of numbers, a number of bytes, or fields, and not ${spec}`);
-		const named = typeof spec === 'string' ? { value: spec } : typeof spec === 'number' ? {} : spec;
 		this.fields = [];
-		this.bytes = 0;
+		this.bytes = typeof spec === 'number' ? spec : 0;
 		for (const [name, type] of Object.entries(named)) {
 			this.fields.push(new Field(name, type, this.bytes));
 			this.bytes += this.fields.at(-1).bytes;
 		}
-		if (typeof spec === 'number')
-			this.bytes = spec;
 		/** How many of them are an array, where they are numbers. */
 		this.Array = typeof spec === 'string' ? NUMBERS[spec] : null;
 	}
@@ -113,7 +114,7 @@ class Records extends Shape {
 
 	/** Items, or a buffer of records, as a buffer. */
 	many(data) {
-		if (!(data instanceof ArrayBuffer || ArrayBuffer.isView(data)))
+		if (!isBytes(data))
 			return Buffer.concat(Array.from(each(data), (item) => this.pack(item)));
 		if (![ArrayBuffer, Uint8Array, DataView, this.Array ?? DataView].some((Class) => data instanceof Class))
 			throw new TypeError(`records of ${this.bytes} bytes are no ${data.constructor.name}`);
@@ -191,12 +192,7 @@ class Lines extends Shape {
 	unpack(line) { return Buffer.from(line.buffer, line.byteOffset, line.byteLength); }
 
 	/** The first one is the sum. */
-	adding(fn) {
-		return (...some) => {
-			const [sum, ...more] = this.wrap(...some);
-			return this.pack(fn(sum, more));
-		};
-	}
+	adding(fn) { return this.asking(([sum, ...more]) => fn(sum, more), this.pack); }
 
 	/** How many, where they end, and they. */
 	many(lines) {
@@ -207,12 +203,9 @@ class Lines extends Shape {
 	}
 
 	wrap(lines, ends) {
-		let begin = 0;
-		return Array.from(new BigUint64Array(ends.buffer, ends.byteOffset, ends.byteLength / 8), (end) => {
-			const line = Buffer.from(lines.buffer, lines.byteOffset + begin, Number(end) - begin);
-			begin = Number(end);
-			return line;
-		});
+		const all = this.unpack(lines);
+		return Array.from(new BigUint64Array(ends.buffer, ends.byteOffset, ends.byteLength / 8), Number)
+			.map((end, i, at) => all.subarray(i ? at[i - 1] : 0, end));
 	}
 
 	items(some) { return some; }
@@ -245,7 +238,7 @@ class Order extends Base {
 
 function compared(result) {
 	if (typeof result !== 'number')
-		throw new TypeError(`a comparison gives a Number: below, at or above 0, and not a ${typeof result}`);
+		throw wanted('a Number, below, at or above 0, from a comparison', result);
 	return result;
 }
 
@@ -261,4 +254,4 @@ const orderOf = (records, key, opts) => key instanceof Order ? key : new Order(r
 /** The handle of an order of the records of an object. */
 const keyed = (object, key, cmp) => orderOf(object.records, key, { cmp, ctx: object._ctx })._h;
 
-module.exports = { NUMBERS, LINES, Records, Pairs, Order, bytesOf, keyed, orderOf };
+module.exports = { NUMBERS, LINES, Records, Pairs, Order, isBytes, keyed, orderOf };

@@ -49,10 +49,10 @@ function sort(data, { records, ...opts } = {}) {
 // Files.
 
 /** Look whether a file is sorted: what was found, with `first`, the first record that is not in its place. */
-function checkFile(file, { key, records = 'lines', ctx = defaultContext(), ...opts } = {}) {
+function checkFile(file, { key, cmp, records = 'lines', ctx = defaultContext(), ...opts } = {}) {
 	let first = null;
 	const fn = register((_, record) => { first ??= Buffer.from(record); });
-	return { ...told(c.em_check_file(ctx._h, orderOf(records, key, { ctx })._h, file, options(opts), fn)), first };
+	return { ...told(c.em_check_file(ctx._h, orderOf(records, key, { cmp, ctx })._h, file, options(opts), fn)), first };
 }
 
 module.exports = { Sorter, Top, sort, checkFile };

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 'use strict';
 // Streams: records that are made when they are asked for, batch by batch, with nothing in between on a disk.
-const { c, ALL, Base, constant, defaultContext, made, options, register } = require('./base');
-const { LINES, Records, keyed, orderOf } = require('./records');
+const { c, ALL, Base, constant, defaultContext, made, options, register, until } = require('./base');
+const { LINES, Records, isBytes, keyed, orderOf } = require('./records');
 
 /** What has records batch by batch. */
 class Batches extends Base {
 	/** It, ready to be read. */
 	_finished() { return this; }
-
-	nextBatch() {
-		const got = this._do('next');
-		return got === null ? null : this.records.wrap(...[got].flat());
-	}
 
 	*batches() {
 		for (let batch = this._finished().nextBatch(); batch !== null; batch = this.nextBatch())
@@ -27,11 +22,10 @@ class Batches extends Base {
 
 /** Batches of anything that has some: a function, a sorter, a container, an iterable of batches or of items. */
 function* batchesOf(source, records) {
-	if (typeof source === 'function') {
-		for (let batch = source(); batch !== null && batch !== undefined; batch = source())
+	const batches = typeof source === 'function' ? until(source) : isBytes(source) ? [source] : null;
+	if (batches) {
+		for (const batch of batches)
 			yield records.many(batch);
-	} else if (ArrayBuffer.isView(source) || source instanceof ArrayBuffer) {
-		yield records.many(source);
 	} else if (source.batches) {
 		yield* source.batches();
 	} else {
@@ -54,19 +48,6 @@ class Stream extends Batches {
 		const more = register(() => batches.next().value ?? null, () => batches.return());
 		super(c.emb_stream_source(ctx._h, r.bytes, count, more), ctx, r);
 	}
-
-	/** One that makes records of batches. */
-	_maps(what, fn, records = this.records) {
-		const to = Records.of(records);
-		if (to === LINES)
-			throw new TypeError('map() of lines needs records: what they become');
-		const ask = this.records.asking(fn, (got) => got === null || got === undefined ? null : to.many(got));
-		return made(Stream, c.emb_stream_node(this._h, what, to.bytes, register(ask)), this._ctx, to);
-	}
-
-	map(fn, records) { return this._maps(c.EMB_MAP, fn, records); }
-
-	flatMap(fn, records) { return this._maps(c.EMB_FLAT_MAP, fn, records); }
 
 	join(other, left, right = left, { kind = 'inner', fn, records, separator, memory_bytes = 0 } = {}) {
 		const one = kind === 'semi' || kind === 'anti' || this.records === LINES;
@@ -102,6 +83,14 @@ class Runs extends Base {
 	}
 }
 
+/** What a node has that makes records of batches: their size, and its function. */
+function makes({ records }, fn, spec = records) {
+	const to = Records.of(spec);
+	if (to === LINES)
+		throw new TypeError('map() of lines needs records: what they become');
+	return [to.bytes, register(records.asking(fn, (got) => got === null || got === undefined ? null : to.many(got)))];
+}
+
 /** Bytes of records side by side. */
 const beside = (...streams) => streams.reduce((sum, one) => sum + one.records.bytes, 0);
 
@@ -110,4 +99,4 @@ const counted = ({ records }, how) => how !== true ? how || records : records ==
 
 const runsFlags = ({ sorted, more } = {}) => (sorted ? c.EM_RUNS_SORTED : 0) | (more ? c.EM_RUNS_MORE : 0);
 
-module.exports = { Batches, Stream, Sink, Runs, beside, counted, runsFlags };
+module.exports = { Batches, Stream, Sink, Runs, beside, counted, makes, runsFlags };

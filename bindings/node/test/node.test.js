@@ -32,7 +32,7 @@ test('the module has what methods made of the interface call', () => {
 	const names = fs.readFileSync(path.join(folder, 'calls.js'), 'utf8').match(/\bc\.\w+/g).map((name) => name.slice(2));
 	assert(names.length > 100);
 	assert.deepStrictEqual(names.filter((name) => c[name] === undefined), []);
-	assert.deepStrictEqual(Object.keys(extmem.Vector.prototype).filter((name) => name !== '_kind'), []);
+	assert.deepStrictEqual(Object.keys(extmem.Vector.prototype), []);
 });
 
 test('buffers with offsets', () => {
@@ -293,6 +293,25 @@ test('what is no number, no record, or no function is refused', folder((at) => {
 	assert.throws(() => extmem.sortFile(Buffer.from('a\0'), at('out'), { ctx }), extmem.UsageError);
 }));
 
+test('comparisons of files', folder((at) => {
+	const own = { ctx, records: 'u32', cmp: (a, b) => b - a };
+	const numbers = (name) => [...new extmem.Vector('u32', { ctx, path: at(name), mode: 'r' })];
+	fs.writeFileSync(at('in'), Uint32Array.of(3, 1, 2, 1));
+	extmem.sortFile(at('in'), at('sorted'), own);
+	assert.deepStrictEqual(numbers('sorted'), [3, 2, 1, 1]);
+	extmem.mergeFiles([at('sorted'), at('sorted')], at('merged'), own);
+	assert.deepStrictEqual(numbers('merged'), [3, 3, 2, 2, 1, 1, 1, 1]);
+	extmem.uniqueFile(at('in'), at('unique'), own);
+	assert.deepStrictEqual(numbers('unique'), [3, 2, 1]);
+	extmem.topFile(at('in'), at('top'), 2, own);
+	assert.deepStrictEqual(numbers('top'), [3, 2]);
+	assert.strictEqual(extmem.checkFile(at('merged'), own).first, null);
+	const { first } = extmem.checkFile(at('in'), own);
+	assert.deepStrictEqual(first, Buffer.from(Uint32Array.of(2).buffer));
+	for (const no of [{ cmp: own.cmp }, { key: 'value' }])
+		assert.throws(() => extmem.shuffleFile(at('in'), at('top'), { ctx, records: 'u32', ...no }), extmem.UsageError);
+}));
+
 test('comparisons, loops that are left early, and those over what is closed', () => {
 	const by = { cmp: (a, b) => b - a };
 	const down = new extmem.Vector('u32', { ctx, items: [3, 1, 2] });
@@ -303,6 +322,13 @@ test('comparisons, loops that are left early, and those over what is closed', ()
 		if (n === 1)
 			break;
 	assert.deepStrictEqual([...q.drain()], [2, 3]);
+	for (const [n, many] of [[2, 2], [2n, 2], [9n, 3], [2n ** 70n, 3], [Infinity, 3], [1.7, 1], [NaN, 0], [-1n, 0]])
+		for (const pop of [(q) => q.popMany(n), (q) => q.popUntil(9, { n })]) {
+			const some = new extmem.PriorityQueue('u32', { ctx, items: [3, 1, 2] });
+			assert.deepStrictEqual([...pop(some), ...some.drain()], [1, 2, 3], `${n}`);
+			some.extend([3, 1, 2]);
+			assert.strictEqual(pop(some).length, many);
+		}
 	const v = new extmem.Vector('u32', { ctx, items: [0, 1, 2, 3] });
 	assert.deepStrictEqual([[-2], [0, -1], [1, 99], [7, 9], [3, 1], [0n, 2n]].map((part) => [...v.slice(...part)]),
 		[[2, 3], [0, 1, 2], [1, 2, 3], [], [], [0, 1]]);
