@@ -233,7 +233,8 @@ static void test_at_once(void **state)
 		assert_int_equal(pthread_create(&thread, NULL, sort_all, &w[0]), 0);
 		(void)sort_all(&w[1]);
 		pthread_join(thread, NULL);
-		assert_true(f->c.calls > nth);
+		/* The one that fails may be the last. */
+		assert_true(f->c.calls >= nth && f->c.calls != 0);
 		for (i = 0; i < 2; i++)
 			assert_true(w[i].st == EM_END ? w[i].right : nth != 0 && w[i].st == EM_ERR_USER);
 		assert_true(nth == 0 || w[0].st == EM_ERR_USER || w[1].st == EM_ERR_USER);
