@@ -63,8 +63,10 @@ static int emb_cmp(const void *a, const void *b, void *user)
 	j.f = (struct emb_fn *)user;
 	j.a = a;
 	j.b = b;
-	if (emb_do(emb_cmp_body, &j))
+	if (emb_do(emb_cmp_body, &j)) {
+		emb_now.failed = 1;
 		return EM_CMP_ERROR;
+	}
 	return j.result < 0 ? -1 : j.result > 0;
 }
 
@@ -103,7 +105,8 @@ static int emb_key(const void *records, size_t n, uint64_t *keys, void *user)
 	j.a = records;
 	j.n = n;
 	j.keys = keys;
-	return emb_do(emb_key_body, &j);
+	emb_now.failed |= emb_do(emb_key_body, &j) != 0;
+	return emb_now.failed;
 }
 
 /** Records may be changed by giving others of the same size. */
@@ -352,7 +355,8 @@ static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t tota
 	j.phase = phase;
 	j.number = done;
 	j.total = total;
-	return emb_do(emb_progress_body, &j) || j.result != 0;
+	/* The library is about to stop for a function of an order, and to say so: nothing is canceled. */
+	return !emb_now.failed && (emb_do(emb_progress_body, &j) || j.result != 0);
 }
 
 static int emb_log_body(emb_env *env, struct emb_job *j)

@@ -76,6 +76,7 @@ struct emb_now {
 	int fresh;                                       /**< No argument was seen yet. */
 	int lost;                                        /**< The receiver was closed by a function of the caller's. */
 	int brief;                                       /**< It is about one record, or only tells something. */
+	int failed;                                      /**< A function that compares or makes keys did. */
 	uint32_t n;
 	uint32_t used;                                   /**< So many it was given, when it is over. */
 	struct { emb_handle *h; void *object; } in[EMB_HANDLES];
@@ -518,7 +519,7 @@ static unsigned emb_begin(emb_env *env)
 		emb_end();
 		emb_now.serial++;
 		emb_now.fresh = 1;
-		emb_now.brief = emb_now.lost = 0;
+		emb_now.brief = emb_now.lost = emb_now.failed = 0;
 		emb_now.ninputs = 0;
 		emb_now.group = NULL;
 		emb_now.n = emb_now.used = 0;
@@ -679,7 +680,7 @@ static void emb_put_away(struct emb_away *a)
 	a->call = emb_call;
 	a->now = emb_now;
 	a->temps = emb_temps_away();
-	emb_now.fresh = 0;
+	emb_now.fresh = emb_now.failed = 0;
 	emb_now.keep = NULL;
 	emb_now.held = NULL;
 	emb_now.shape = NULL;

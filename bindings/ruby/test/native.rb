@@ -319,6 +319,12 @@ check('one thread at a time') do
   tree.verify
 end
 
+check('a key function fails late, when progress is due') do
+  s = Extmem::Sorter.new('<Q', ctx: ctx, run_records: 1000, key: ->(_) { sleep(0.3) && raise(KeyError) })
+  fails(KeyError) { s.push(some(300_000)).finish }
+  fails('EM_ERR_USER') { s.push([1]) }
+end
+
 check('signals, and what other threads raise') do
   s = Extmem::Sorter.new('<Q', ctx: ctx, run_records: 1000)
   data = "\1" * (1 << 24)
