@@ -285,11 +285,13 @@ test('what is no number, no record, or no function is refused', folder((at) => {
 		assert.throws(() => new extmem.Sorter('u32', { ctx, ...no }), extmem.UsageError);
 	for (const no of [{ log: 1 }, { priority: 'x' }, { priority: 2 ** 40 }])
 		assert.throws(() => new extmem.Context(no), extmem.UsageError);
-	const odd = Buffer.concat([Buffer.from(at('')), Buffer.from([0xff, 0x61])]);
+	const odd = Buffer.concat([Buffer.from(at('a')), Buffer.from([0xff, 0x61])]);
 	fs.writeFileSync(odd, 'b\na\n');
 	extmem.sortFile([odd], Buffer.from(at('out')), { ctx });
 	assert.strictEqual(fs.readFileSync(at('out'), 'latin1'), 'a\nb\n');
 	new extmem.Vector('u8', { ctx, path: odd, mode: 'r' }).close();
+	/* The folder is removed by names that are text. */
+	fs.unlinkSync(odd);
 	assert.throws(() => extmem.sortFile(Buffer.from('a\0'), at('out'), { ctx }), extmem.UsageError);
 }));
 
