@@ -16,7 +16,7 @@ em_status emi_stream_check_order(const em_stream *in, const em_order *order, em_
 		return emi_fail(err, EM_ERR_INVAL, "the order is of another context");
 	if (in->varied)
 		return emi_fail(err, EM_ERR_NOTSUP,
-				"the stream has records of any length: em_stream_lines_map() makes some of one size of them");
+				"the stream has records of any length: em_stream_lines_map() makes others of one size");
 	if (emi_order_vary(order) != NULL)
 		return emi_fail(err, EM_ERR_NOTSUP,
 				"the order is of records of any length; a stream has records of one size");
