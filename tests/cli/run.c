@@ -294,6 +294,28 @@ void expect_trouble(const run_setup *setup, const char *a, const char *b, ...)
 	run_free(&r);
 }
 
+void expect_closed_pipe(int ignored, const char *const *args)
+{
+	run_setup setup = { 0 };
+	int fd[2];
+	run r;
+
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	setup.out_fd = fd[1];
+	setup.ignore_pipe = ignored;
+	run_start(&r, &setup, args);
+	close(fd[1]);
+	close(fd[0]);
+	run_wait(&r);
+	if (ignored) {
+		assert_trouble(&r, "standard output", "Broken pipe");
+	} else {
+		assert_int_equal(r.signal, SIGPIPE);
+		assert_string_equal(r.err, "");
+	}
+	run_free(&r);
+}
+
 void expect_output(const char *in, const char *out, ...)
 {
 	const char *args[ARGS_MOST];
