@@ -520,7 +520,8 @@ static void test_damaged_leaf(void **state)
 			failed++;
 		}
 	}
-	assert_true(failed > 10 && failed < 260);
+	/* A split at the end of keys that came in order leaves few records in one half. */
+	assert_true(failed != 0 && failed < 260);
 	flip(fd, 3 * BLOCK + 1000, 3);
 	close(fd);
 	btree_case_check(&s.c);
