@@ -745,15 +745,27 @@ class Life(Base):
             for make, work in ((extmem.Queue, "extend"), (extmem.Vector, "extend"), (extmem.PriorityQueue, "extend"),
                                (extmem.Runs, "push")):
                 x, other = make("<Q", ctx=slow, **self._small(make)), extmem.Queue("<Q", ctx=slow)
-                timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-                timer.start()
                 with self.assertRaises(KeyboardInterrupt):
+                    interrupt = self._interrupt_at_work(slow)
                     while True:
                         getattr(x, work)(data)
-                timer.join()
+                interrupt.join()
                 self.assertRaises(extmem.CanceledError, getattr(x, work), data)
                 other.extend(data)
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    @staticmethod
+    def _interrupt_at_work(ctx):
+        """Ctrl-C as soon as more is written: so within a call that writes for long, however late that begins."""
+        before = ctx.stats()["bytes_written"]
+
+        def wait():
+            while ctx.stats()["bytes_written"] == before:
+                time.sleep(0.001)
+            os.kill(os.getpid(), signal.SIGINT)
+        thread = threading.Thread(target=wait)
+        thread.start()
+        return thread
 
     @staticmethod
     def _small(make):
@@ -767,8 +779,8 @@ class Life(Base):
             for wait in (extmem.wait_all, lambda some: [rq.wait() for rq in some]):
                 requests = [disks.write(bid, data) for bid in bids]
                 timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
-                timer.start()
                 with self.assertRaises(KeyboardInterrupt):
+                    timer.start()
                     wait(requests)
                     time.sleep(10)
                 timer.join()
@@ -780,15 +792,14 @@ class Life(Base):
         with extmem.Context(memory=16 << 20, backend="simdisk") as slow:
             before = signal.signal(signal.SIGINT, lambda *_: told.append(1))
             told, x, data = [], extmem.Queue("<Q", ctx=slow, memory_bytes=4 << 20), bytes(32 << 20)
-            timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
+            interrupt = self._interrupt_at_work(slow)
             try:
                 with self.assertRaises(extmem.CanceledError):
                     while not told:
                         x.extend(data)
                     x.extend(data)
             finally:
-                timer.join()
+                interrupt.join()
                 signal.signal(signal.SIGINT, before)
             self.assertEqual(told, [1])
 
