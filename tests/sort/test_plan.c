@@ -295,7 +295,7 @@ static void test_usual_block(void **state)
 		if (test_below(&p.rng, 4) != 0)
 			p.in.disks = 1;
 		/* With just enough memory for blocks of that size few runs can be merged at a time. */
-		if (i % 4 == 0 && p.in.codec->record_bytes <= usual) {
+		if (i % 4 != 0 && p.in.codec->record_bytes <= usual) {
 			p.in.block_bytes = usual;
 			p.in.memory = emi_plan_least(&p.in);
 			p.in.block_bytes = 0;
