@@ -3,7 +3,7 @@
  * test_turned.c -- a write that finds its disk full and turns to another one, while its request is canceled, or while
  * the disks are closed.
  *
- * The backend can be slow, and is asked by one thread, so that a request that comes meanwhile has to wait.
+ * The backend can be slow or be held, and is asked by one thread, so that a request that comes meanwhile has to wait.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -36,7 +36,8 @@ static struct {
 	void *file[DISKS];      /* in the order in which they were opened */
 	int files;
 	int full;               /* which of them has no room for what is written; -1: none */
-	int slow;
+	int slow;               /* transfers take a while */
+	int held;               /* they begin when this is over */
 	int inside;             /* transfers that are under way */
 	int closed;             /* files */
 	int late;               /* a file was closed meanwhile, or is used after that */
@@ -64,9 +65,11 @@ static void late_close(void *handle, int forked)
 
 static void begin(void)
 {
-	const struct timespec while_others_come = { 0, 200000000 };
+	const struct timespec while_others_come = { 0, 200000000 }, moment = { 0, 1000000 };
 
 	__atomic_add_fetch(&w.inside, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&w.held, __ATOMIC_SEQ_CST))
+		(void)nanosleep(&moment, NULL);
 	if (__atomic_load_n(&w.slow, __ATOMIC_SEQ_CST))
 		(void)nanosleep(&while_others_come, NULL);
 	if (__atomic_load_n(&w.closed, __ATOMIC_SEQ_CST) != 0)
@@ -91,9 +94,9 @@ static int64_t late_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 	return end(w.inner->read(handle, buf, bytes, offset));
 }
 
-static void be_slow(int slow)
+static void hold(int held)
 {
-	__atomic_store_n(&w.slow, slow, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&w.held, held, __ATOMIC_SEQ_CST);
 }
 
 typedef struct bench {
@@ -184,14 +187,14 @@ static void canceled(void (*cancel)(bench *b, em_bid bid, int reads), int reads)
 	w.full = 0;
 	write_block(&b, moved, 'x');
 	w.full = -1;
-	be_slow(1);
+	hold(1);
 	assert_int_equal(em_block_write(b.on.disks, other, b.buf, BLOCK, NULL, NULL, &busy), EM_OK);
 	two_disks_await(&w.inside);
 	memset(b.other, 'y', BLOCK);
 	cancel(&b, moved, reads);
+	hold(0);
 	assert_int_equal(em_request_wait(busy), EM_OK);
 	em_request_close(busy);
-	be_slow(0);
 	for (i = 0; i < BLOCK; i++)
 		assert_int_equal(b.other[i], 'y');
 	two_disks_assert(&b.on, moved, b.buf, BLOCK, 'x');
@@ -228,7 +231,7 @@ static void closed(uint32_t full)
 	bench_open(&b);
 	bid = two_disks_alloc(&b.on, full, BLOCK);
 	w.full = (int)full;
-	be_slow(1);
+	__atomic_store_n(&w.slow, 1, __ATOMIC_SEQ_CST);
 	memset(b.buf, 'x', BLOCK);
 	assert_int_equal(em_block_write(b.on.disks, bid, b.buf, BLOCK, NULL, NULL, &rq), EM_OK);
 	two_disks_await(&w.inside);
