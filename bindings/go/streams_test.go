@@ -167,9 +167,9 @@ func TestStreamsLeaveNothing(t *testing.T) {
 			b.Close()
 		}
 	}
-	for i := 0; i < 100 && raw.Kept() > before; i++ {
+	for i := 0; i < 400 && raw.Kept() > before; i++ {
 		runtime.GC()
-		runtime.Gosched()
+		time.Sleep(5 * time.Millisecond)
 	}
 	if raw.Kept() > before {
 		t.Fatal(raw.Kept(), before)
