@@ -13,9 +13,9 @@
  * the caller's get batches of at most 512 records, which have one or more and are theirs until they return.
  *
  * Nodes that take such streams are those of this file, em_stream_sort(), em_stream_merge(), em_stream_unique(),
- * em_stream_set(), em_stream_tee(), em_stream_concat() and em_stream_slice(); em_stream_lines_map() leads to records of
- * one size, and so to all others, which return EM_ERR_NOTSUP.  Equal lines are left once by EM_SORT_UNIQUE while they
- * are sorted, and by em_stream_unique() when they are.
+ * em_stream_set(), em_stream_tee(), em_stream_concat(), em_stream_slice() and em_stream_ahead(); em_stream_lines_map()
+ * leads to records of one size, and so to all others, which return EM_ERR_NOTSUP.  Equal lines are left once by
+ * EM_SORT_UNIQUE while they are sorted, and by em_stream_unique() when they are.
  */
 #ifndef EXTMEM_STREAM_LINES_H
 #define EXTMEM_STREAM_LINES_H

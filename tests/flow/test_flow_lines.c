@@ -410,7 +410,6 @@ static void test_mistakes(void **unused)
 	assert_non_null(strstr(t.err.text, "em_stream_lines_map()"));
 	assert_int_equal(em_stream_sort_reduce(&s, in[0], text, NULL, never_adds, NULL, NULL, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_reverse(&s, in[0], 0, &t.err), EM_ERR_NOTSUP);
-	assert_int_equal(em_stream_ahead(&s, in[0], 0, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_window(&s, in[0], 2, 1, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_prefix_sum(&s, in[0], 0, EM_KEY_U64, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_sort(&s, in[0], order, NULL, &t.err), EM_ERR_INVAL);
