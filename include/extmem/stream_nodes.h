@@ -151,7 +151,7 @@ typedef int (*em_split_fn)(void *user, const void *records, size_t n, uint32_t *
  * The records of a stream that a function keeps, while it sends others to n sinks, n > 0, which it gets at most 1024 at
  * a time for.  Records of a sink come in their order, before the stream lends any behind them.  The array is copied.
  * Sinks stay the caller's, who finishes them when the stream is at its end.  They live as long as the stream.
- * What a push fails with is what the pull does, and stays.
+ * What a push fails with is what the pull does, and stays.  Of records of any length: em_stream_lines_split().
  *
  * Returns also EM_ERR_INVAL (there are no sinks; one is NULL, of another context or size of records, or comes twice).
  */
