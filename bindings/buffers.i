@@ -94,7 +94,9 @@ EM_TOLD(em_stream_graph_info, info)
 %apply const em_format *opts { const em_format *format };
 #ifdef SWIGPYTHON
 %apply (em_stream **EM_OUTS, uint32_t EM_N) { (em_stream **out, uint32_t n) };
-%apply (struct em_sink *const *EM_SINKS, uint32_t EM_N) { (struct em_sink *const *sinks, uint32_t n) };
+%apply (struct em_sink *const *EM_SINKS, uint32_t EM_N) {
+	(struct em_sink *const *sinks, uint32_t n), (em_sink *const *sinks, uint32_t n)
+};
 #endif
 %apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *paths, uint32_t n) };
 

@@ -61,8 +61,19 @@ struct emb_struct {
 
 /** What a function of a stream is handed and answers (stream.h): records; records, of which it says what is true; a
  *  sum and records; a pair of records; the same two of lines, of which it makes one; records, and nothing that counts;
- *  records, and a number for each; how far a graph got. */
-enum { EMB_MANY, EMB_TRUTHS, EMB_SUM, EMB_PAIR, EMB_LINE_SUM, EMB_LINE_PAIR, EMB_NOTHING, EMB_CHOICES, EMB_TOLD };
+ *  records, and a number for each; how far a graph got; lines, and any number of others. */
+enum {
+	EMB_MANY,
+	EMB_TRUTHS,
+	EMB_SUM,
+	EMB_PAIR,
+	EMB_LINE_SUM,
+	EMB_LINE_PAIR,
+	EMB_NOTHING,
+	EMB_CHOICES,
+	EMB_TOLD,
+	EMB_LINES
+};
 
 /** What a function of the language answers. */
 struct emb_made {

@@ -42,6 +42,12 @@
 %apply (em_lines_filter_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
 	(em_lines_filter_fn fn, void *user, void (*user_free)(void *user))
 };
+%apply (em_lines_flat_map_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_lines_flat_map_fn fn, void *user, void (*user_free)(void *user))
+};
+%apply (em_lines_split_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_lines_split_fn fn, void *user, void (*user_free)(void *user))
+};
 %apply (em_lines_inspect_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
 	(em_lines_inspect_fn fn, void *user, void (*user_free)(void *user))
 };

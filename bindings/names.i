@@ -101,6 +101,7 @@
 %ignore em_stream_join;
 %ignore em_stream_lines_join;
 %ignore em_line_put;
+%ignore em_line_add;
 %ignore em_sink_open;
 /* reason: functions of a language run one at a time: what iterators make is as fast */
 %ignore em_stream_parallel_map;

@@ -16,8 +16,9 @@
  *   sink       (records)        whatever it is; without records: there are no more
  *
  * Of records of any length, of which `record_bytes' is 0, the second array is where they end: numbers of 8 bytes.  Map,
- * filter, inspect and reduce have those, the first line being the sum.  A join has two of them, each as so many records
- * of a byte.  An answer that does not fit is a failure, which says why.
+ * filter, inspect, flat_map, split and reduce have those; of a reduce the first line is the sum.  A join has two of them,
+ * each as so many records of a byte.  Lines that a flat_map makes are a number of 8 bytes: how many; where each ends; and
+ * they.  An answer that does not fit is a failure, which says why.
  *
  * A function that is told how far a graph got is one of progress, as that of a sort, with the number of the phase.
  *
@@ -204,7 +205,42 @@ static int emb_inspect_lines(void *user, const em_batch *lines)
 	return emb_ask_lines((struct emb_fn *)user, lines);
 }
 
-/** The same for records of any length; what a map makes has one size. */
+/** Lines that a function gave. */
+static int emb_add_lines(em_line *to, const char *made, size_t bytes)
+{
+	const size_t word = sizeof(uint64_t);
+	uint64_t n = bytes, i, begin = 0, end = 0;
+	const char *text;
+
+	if (bytes >= word)
+		memcpy(&n, made, word);
+	if (bytes < word || n > bytes / word - 1)
+		return emb_unfit(bytes, 0, word);
+	text = made + (size_t)(n + 1) * word;
+	bytes -= (size_t)(n + 1) * word;
+	for (i = 0; i < n; begin = end, i++) {
+		memcpy(&end, made + (size_t)(i + 1) * word, word);
+		if (end < begin || end > bytes)
+			return emb_unfit(bytes, n, 1);
+		if (em_line_add(to, text + begin, (size_t)(end - begin)))
+			return -1;
+	}
+	return begin == bytes ? 0 : emb_unfit(bytes, n, 1);
+}
+
+static int emb_flat_map_lines(void *user, const em_batch *lines, em_line *to)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	/* Nobody has kept anything back for the end. */
+	if (lines->n == 0)
+		return 0;
+	if (emb_ask_lines(f, lines))
+		return -1;
+	return f->made.none ? 0 : emb_add_lines(to, f->made.p, f->made.n);
+}
+
+/** The same for records of any length; what a map makes has one size, and what a flat_map makes any. */
 static em_status emb_lines_node(em_stream **out, em_stream *in, uint32_t what, struct emb_fn *fn, em_errinfo *err)
 {
 	switch (what) {
@@ -216,6 +252,10 @@ static em_status emb_lines_node(em_stream **out, em_stream *in, uint32_t what, s
 	case EMB_INSPECT:
 		fn->form = EMB_NOTHING;
 		return em_stream_lines_inspect(out, in, emb_inspect_lines, fn, NULL, err);
+	case EMB_FLAT_MAP:
+		fn->form = EMB_LINES;
+		return fn->out_bytes ? EM_ERR_NOTSUP
+			: em_stream_lines_flat_map(out, in, emb_flat_map_lines, fn, NULL, err);
 	default:
 		return EM_ERR_NOTSUP;
 	}
@@ -248,16 +288,26 @@ static em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, 
 	}
 }
 
-static int emb_split_records(void *user, const void *records, size_t n, uint32_t *to)
+static int emb_sent(struct emb_fn *f, size_t n, uint32_t *to)
 {
-	struct emb_fn *f = (struct emb_fn *)user;
-
-	if (emb_ask(f, records, n * (size_t)f->record_bytes, NULL, 0))
-		return -1;
 	if (f->made.none || f->made.n != n * sizeof *to)
 		return emb_unfit(f->made.none ? 0 : f->made.n, n, sizeof *to);
 	memcpy(to, f->made.p, f->made.n);
 	return 0;
+}
+
+static int emb_split_records(void *user, const void *records, size_t n, uint32_t *to)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	return emb_ask(f, records, n * (size_t)f->record_bytes, NULL, 0) ? -1 : emb_sent(f, n, to);
+}
+
+static int emb_split_lines(void *user, const em_batch *lines, uint32_t *to)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	return emb_ask_lines(f, lines) ? -1 : emb_sent(f, lines->n, to);
 }
 
 /** What stays, while others go to sinks, which are the caller's, and finished by him. */
@@ -269,6 +319,8 @@ static em_status emb_stream_split(em_stream **out, em_stream *in, em_sink *const
 	fn->form = EMB_CHOICES;
 	fn->record_bytes = em_stream_record_bytes(in);
 	fn->out_bytes = sizeof(uint32_t);
+	if (!fn->record_bytes)
+		return em_stream_lines_split(out, in, sinks, n, emb_split_lines, fn, NULL, err);
 	return em_stream_split(out, in, sinks, n, emb_split_records, fn, NULL, err);
 }
 

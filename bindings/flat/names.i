@@ -7,6 +7,6 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_cache_.*$";
 /* reason: emb_...() of stream.h are these, with functions of the language */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(filter|inspect|tee|split|reduce|sort_reduce|progress)$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines_(filter|inspect|reduce)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines_(filter|flat_map|inspect|reduce|split)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_runs_(open|feed|merge)$";
 %ignore em_sink_push_lines;

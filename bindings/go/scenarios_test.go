@@ -702,6 +702,30 @@ func init() {
 			check(t, err)
 			return told(t, s)
 		},
+		"linewords": func(t *testing.T, ctx *Context, dir string, a []string) string {
+			s, err := FlatMapStream(lineStream(t, ctx, dir, a[0]), func(lines []string) ([]string, error) {
+				return strings.Fields(strings.Join(lines, " ")), nil
+			})
+			check(t, err)
+			return told(t, s)
+		},
+		"linesplit": func(t *testing.T, ctx *Context, dir string, a []string) string {
+			path := filepath.Join(dir, "sent")
+			sent, err := SinkFile[string](ctx, path, nil)
+			check(t, err)
+			s, err := lineStream(t, ctx, dir, a[0]).Split(func(line *string) uint32 {
+				if strings.HasPrefix(*line, "#") {
+					return 1
+				}
+				return 0
+			}, sent)
+			check(t, err)
+			stays := told(t, s)
+			check(t, sent.Finish())
+			others, err := StreamLines(ctx, nil, path)
+			check(t, err)
+			return stays + "|" + told(t, others)
+		},
 		"linecount": func(t *testing.T, ctx *Context, dir string, a []string) string {
 			order, err := NewTextOrder(ctx, a[0])
 			check(t, err)

@@ -17,8 +17,8 @@ const Unknown = ^uint64(0)
 // out of the call that pulled.  Functions get the memory of the library, which they do not keep.
 //
 // What it is on, a container, sorter or Runs, may be closed before: that is done behind the stream.  Records that are
-// strings are lines, which are filtered, inspected, sorted, merged, reduced, joined, divided, concatenated, sliced, and
-// mapped to records of one size.
+// strings are lines, which are filtered, inspected, sorted, merged, reduced, joined, divided, concatenated, sliced,
+// mapped to records of one size, and flat-mapped to other lines.
 type Stream[T any] struct {
 	object
 	ctx *Context
@@ -125,6 +125,9 @@ func ask[T, U any](s *Stream[T], what int, fn func(records []T) ([]byte, bool, e
 func making[T, U any](s *Stream[T], what int, fn func(records []T) ([]U, error)) (*Stream[U], error) {
 	return ask[T, U](s, what, func(records []T) ([]byte, bool, error) {
 		made, err := fn(records)
+		if lines, are := any(made).([]string); are {
+			return joined(lines), true, err
+		}
 		return bytesOf(made), true, err
 	})
 }
@@ -134,7 +137,7 @@ func MapStream[T, U any](s *Stream[T], fn func(records []T) ([]U, error)) (*Stre
 	return making(s, raw.EMB_MAP, fn)
 }
 
-// FlatMapStream has any number of records that a function returns for those of a batch.
+// FlatMapStream has any number of records that a function returns for those of a batch: lines, if these are lines.
 func FlatMapStream[T, U any](s *Stream[T], fn func(records []T) ([]U, error)) (*Stream[U], error) {
 	return making(s, raw.EMB_FLAT_MAP, fn)
 }
@@ -372,8 +375,8 @@ func (s *Stream[T]) ToLines(path string, format Options) (uint64, error) {
 // Split leaves records for which a function says 0, and sends others to sinks: k to the k-th.  Sinks are finished by
 // the caller, when the stream is at its end.
 func (s *Stream[T]) Split(fn func(record *T) uint32, sinks ...*Sink[T]) (*Stream[T], error) {
-	asked := raw.Asked{Ask: func(a, _ []byte) ([]byte, bool, error) {
-		records := seen[T](a, nil)
+	asked := raw.Asked{Ask: func(a, ends []byte) ([]byte, bool, error) {
+		records := seen[T](a, ends)
 		to := make([]uint32, len(records))
 		for i := range records {
 			to[i] = fn(&records[i])

@@ -3,8 +3,8 @@
 -- which they are pushed; and runs, which streams are merged of.  What extmem.lua has as extmem.Stream, Sink, Runs.
 --
 -- A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams
--- of "lines" have strings of any length; nodes of them are filter, inspect, sort, unique, reduce, merge, set, join,
--- tee, concat, slice, and map, which makes items of a format.
+-- of "lines" have strings of any length; nodes of them are filter, inspect, flat_map, sort, unique, reduce, merge, set,
+-- join, tee, split, concat, slice, and map, which makes items of a format.
 return function(extmem, c, class, split, order_of, base)
 	local Object, Pull = base.Object, base.Pull
 	local Stream, Sink = class(Pull, "em_stream_", "batch count"), class(Object, "em_sink_", "count")

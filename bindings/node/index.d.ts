@@ -112,9 +112,9 @@ export class Stream extends Batches { // em_stream
 	/** As many records, of this kind or another, as fn gets. */
 	map(fn: (batch: Some) => Some, records?: RecordSpec): Stream;
 		// = emb_stream_node(this._h, c.EMB_MAP, ...makes(this, fn, records)) of records ?? this.records
-	/** Any number of records; null: none. */
+	/** Any number of records; null: none.  Of lines they are lines. */
 	flatMap(fn: (batch: Some) => Some | null, records?: RecordSpec): Stream;
-		// = emb_stream_node(this._h, c.EMB_FLAT_MAP, ...makes(this, fn, records)) of records ?? this.records
+		// = emb_stream_node(this._h, c.EMB_FLAT_MAP, ...makes(this, fn, records, 1)) of records ?? this.records
 	filter(fn: Chosen): Stream;                                    // = emb_stream_node(this._h, c.EMB_FILTER, 0, fn)
 	inspect(fn: Seen): Stream;                                     // = emb_stream_node(this._h, c.EMB_INSPECT, 0, fn)
 	/** It, which tells how far its graph got: the phase, from 1, and records, as of graphInfo().  What is true

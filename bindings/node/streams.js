@@ -84,10 +84,10 @@ class Runs extends Base {
 }
 
 /** What a node has that makes records of batches: their size, and its function. */
-function makes({ records }, fn, spec = records) {
+function makes({ records }, fn, spec = records, flat = 0) {
 	const to = Records.of(spec);
-	if (to === LINES)
-		throw new TypeError('map() of lines needs records: what they become');
+	if (to === LINES && !(flat && records === LINES))
+		throw new TypeError('map() needs records: only flatMap() makes lines, of lines');
 	return [to.bytes, register(records.asking(fn, (got) => got === null || got === undefined ? null : to.many(got)))];
 }
 

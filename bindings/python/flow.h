@@ -154,6 +154,11 @@ static int emb_split(void *user, const void *records, size_t n, uint32_t *to)
 	return emb_choose(user, records, n, UINT32_MAX, NULL, to);
 }
 
+static int emb_lines_split(void *user, const em_batch *lines, uint32_t *to)
+{
+	return emb_choose_of(user, lines, UINT32_MAX, NULL, to);
+}
+
 /** The sum and the records that are to be added to it: the function gives another sum. */
 static int emb_reduce(void *user, void *sum, const void *records, size_t n)
 {
@@ -191,17 +196,49 @@ static int emb_join(void *user, const void *left, const void *right, void *to)
 	return failed;
 }
 
-/** A line that a function gave: 0, or -1 with an exception. */
-static int emb_put_line(em_line *line, PyObject *r)
+/** A line that a function gave, by em_line_put() or em_line_add(): 0, or -1 with an exception, unless that failed. */
+static int emb_put_line(em_line *line, PyObject *r, em_status (*put)(em_line *line, const void *bytes, size_t n))
 {
 	Py_buffer view;
 	int failed;
 
 	if (emb_buffer(r, &view, 0, 0))
 		return -1;
-	failed = em_line_put(line, view.buf, (size_t)view.len) != EM_OK;
+	failed = put(line, view.buf, (size_t)view.len) != EM_OK;
 	PyBuffer_Release(&view);
 	return failed ? -1 : 0;
+}
+
+/** Lines that a function gave: an iterable of them, or None. */
+static int emb_add_lines(em_line *to, PyObject *r)
+{
+	PyObject *all = r == Py_None ? NULL : PyObject_GetIter(r), *one;
+	int failed = 0;
+
+	while (!failed && all && (one = PyIter_Next(all)) != NULL) {
+		failed = emb_put_line(to, one, em_line_add);
+		Py_DECREF(one);
+	}
+	Py_XDECREF(all);
+	return failed || PyErr_Occurred() ? -1 : 0;
+}
+
+/** Any number of lines for some. */
+static int emb_lines_flat_map(void *user, const em_batch *lines, em_line *to)
+{
+	struct emb_nested nested;
+	PyObject *r;
+	int failed;
+
+	if (lines->n == 0)
+		return 0;
+	nested = emb_nest();
+	r = nested.raised[0] ? NULL : emb_show_batch((struct emb_fn *)user, lines);
+	failed = !r || emb_add_lines(to, r);
+	Py_XDECREF(r);
+	failed |= emb_nested_failed(&nested);
+	emb_unnest(&nested);
+	return failed;
 }
 
 /** The same of records of any length, and what it makes is one. */
@@ -213,7 +250,7 @@ static int emb_lines_join(void *user, const void *left, size_t left_bytes, const
 	PyObject *r = nested.raised[0] ? NULL
 		: PyObject_CallFunction(f->callable, "y#y#", (const char *)left, (Py_ssize_t)left_bytes,
 					(const char *)right, (Py_ssize_t)right_bytes);
-	int failed = !r || emb_put_line(line, r);
+	int failed = !r || emb_put_line(line, r, em_line_put);
 
 	Py_XDECREF(r);
 	failed |= emb_nested_failed(&nested);
@@ -229,7 +266,7 @@ static int emb_lines_reduce(void *user, const em_batch *lines, em_line *sum)
 	PyObject *all = nested.raised[0] ? NULL : emb_lines(lines);
 	PyObject *more = all ? PyList_GetSlice(all, 1, PyList_Size(all)) : NULL;
 	PyObject *r = more ? PyObject_CallFunctionObjArgs(f->callable, PyList_GetItem(all, 0), more, NULL) : NULL;
-	int failed = !r || emb_put_line(sum, r);
+	int failed = !r || emb_put_line(sum, r, em_line_put);
 
 	Py_XDECREF(all);
 	Py_XDECREF(more);

@@ -39,8 +39,10 @@ EM_KEPT(em_split_fn, emb_split)
 EM_KEPT(em_reduce_fn, emb_reduce)
 EM_KEPT(em_progress_fn, emb_progress_of)
 EM_KEPT(em_lines_filter_fn, emb_lines_filter)
+EM_KEPT(em_lines_flat_map_fn, emb_lines_flat_map)
 EM_KEPT(em_lines_inspect_fn, emb_lines_inspect)
 EM_KEPT(em_lines_reduce_fn, emb_lines_reduce)
+EM_KEPT(em_lines_split_fn, emb_lines_split)
 %typemap(in) (void *EM_USER, void (*EM_FREE)(void *user)) {
 	$1 = NULL;
 	$2 = emb_fn_free;

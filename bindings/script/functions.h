@@ -251,6 +251,48 @@ static int emb_truths(emb_env *env, struct emb_fn *f, emb_value r, uint64_t n)
 	return to ? 0 : emb_wrong(env, "out of memory");
 }
 
+/** The answer of a function that makes lines: how many, where they end, and they. */
+static int emb_made_lines(emb_env *env, struct emb_fn *f, emb_value r)
+{
+	const int64_t count = emb_list_size(env, r);
+	const int mark = emb_mark(env);
+	const size_t word = sizeof(uint64_t);
+	size_t bytes = 0, size, at;
+	uint64_t n, i, end;
+	emb_value one;
+	char *to;
+
+	if (count < 0)
+		return emb_wrong(env, "a function of a stream is to give a list of lines");
+	n = (uint64_t)count;
+	for (i = 0; i < n; i++, bytes += size) {
+		size = 0;
+		one = emb_list_get(env, r, i);
+		if (!emb_is_bytes(env, one) || !emb_bytes_of(env, one, &size))
+			return emb_wrong(env, "a function of a stream is to give lines");
+		emb_reset(env, mark);
+	}
+	to = emb_answer(f, (size_t)(n + 1) * word + bytes);
+	if (!to)
+		return emb_wrong(env, "out of memory");
+	memcpy(to, &n, word);
+	for (i = 0, end = 0, at = (size_t)(n + 1) * word; i < n; i++) {
+		const char *line;
+
+		size = 0;
+		one = emb_list_get(env, r, i);
+		line = emb_bytes_of(env, one, &size);
+		if (!line || size > f->made.n - at)
+			return emb_wrong(env, "a function of a stream is to give lines");
+		memcpy(to + at, line, size);
+		at += size;
+		end += size;
+		memcpy(to + (size_t)(i + 1) * word, &end, word);
+		emb_reset(env, mark);
+	}
+	return 0;
+}
+
 /** The answer of a function as bytes. */
 static int emb_answer_bytes(emb_env *env, struct emb_fn *f, emb_value r, const char *wanted)
 {
@@ -291,6 +333,8 @@ static int emb_ask_body(emb_env *env, struct emb_job *j)
 		return emb_answer_bytes(env, f, r, "a line");
 	if (j->change == EMB_NOTHING || emb_is_nil(env, r))
 		return 0;
+	if (j->change == EMB_LINES)
+		return emb_made_lines(env, f, r);
 	count = one && f->to ? -1 : emb_list_size(env, r);
 	if (count >= 0 && j->change == EMB_TRUTHS)
 		return emb_truths(env, f, r, (uint64_t)count);

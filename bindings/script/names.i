@@ -15,7 +15,7 @@
 /* reason: emb_...() of stream.h are these, with functions of the language */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|filter|inspect|flat_map)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(transform|reduce|join|tee|split|sort_reduce|progress)$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines_(map|filter|inspect|reduce)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines_(map|filter|flat_map|inspect|reduce|split)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_runs_(open|feed|merge)$";
 %ignore em_sink_push_lines;
 /* reason: would call functions of the language on threads of the library */

@@ -4,8 +4,8 @@
 # closed.  What a command fails with comes out of the call that pulled.
 #
 # A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams of
-# lines have strings of any length; nodes of them are filter, inspect, sort, unique, reduce, merge, set, join, tee,
-# concat, slice, and map, which makes items of a format.
+# lines have strings of any length; nodes of them are filter, inspect, flatmap, sort, unique, reduce, merge, set, join,
+# tee, split, concat, slice, and map, which makes items of a format.
 oo::define ::extmem::Object method prefix {} { return $prefix }
 
 # What streams and sinks have in common.

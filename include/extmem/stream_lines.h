@@ -13,9 +13,9 @@
  * the caller's get batches of at most 512 records, which have one or more and are theirs until they return.
  *
  * Nodes that take such streams are those of this file, em_stream_sort(), em_stream_merge(), em_stream_unique(),
- * em_stream_set(), em_stream_tee(), em_stream_concat() and em_stream_slice(); em_stream_lines_map() leads to records of
- * one size, and so to all others, which return EM_ERR_NOTSUP.  Equal lines are left once by EM_SORT_UNIQUE while they
- * are sorted, and by em_stream_unique() when they are.
+ * em_stream_set(), em_stream_tee(), em_stream_concat(), em_stream_slice() and em_stream_ahead(); em_stream_lines_map()
+ * leads to records of one size, and so to all others, which return EM_ERR_NOTSUP.  Equal lines are left once by
+ * EM_SORT_UNIQUE while they are sorted, and by em_stream_unique() when they are.
  */
 #ifndef EXTMEM_STREAM_LINES_H
 #define EXTMEM_STREAM_LINES_H
@@ -66,7 +66,7 @@ EM_API EM_NODISCARD em_status em_stream_lines_map(em_stream **out, em_stream *in
 						  em_lines_map_fn fn, void *user, void (*user_free)(void *user),
 						  em_errinfo *err);
 
-/** A record of any length that a function of the caller's is making. */
+/** A record of any length that a function of the caller's is making, or, of em_stream_lines_flat_map(), several. */
 typedef struct em_line em_line;
 
 /**
@@ -77,6 +77,54 @@ typedef struct em_line em_line;
  * whatever its function returns then.
  */
 EM_API EM_NODISCARD em_status em_line_put(em_line *line, const void *bytes, size_t n);
+
+/**
+ * Add a record: put n bytes as em_line_put() does, and end it.  What is put or added next is of another one.
+ *
+ * Returns as em_line_put(), and EM_ERR_STATE: the function makes one record, which ends when it returns.  The node
+ * fails with that, too.
+ */
+EM_API EM_NODISCARD em_status em_line_add(em_line *line, const void *bytes, size_t n);
+
+/** Add any number of records to `to', made of those of a batch.  At the end of the input it is called once more, with
+ *  lines->n = 0, for what it has kept back. */
+typedef int (*em_lines_flat_map_fn)(void *user, const em_batch *lines, em_line *to);
+
+/**
+ * Any number of records of any length for each record of a stream: lines made of lines, words of them, or none.
+ *
+ *     static int to_words(void *user, const em_batch *lines, em_line *to)
+ *             ...
+ *                     if (em_line_add(to, word, bytes) != EM_OK)
+ *                             return -1;
+ *
+ * Records come in the order in which they were added.  What a call adds is kept until it is lent, and the next call is
+ * made then.  So the function gets few records at a time while it adds many: one at first, and at most as many as
+ * em_stream_batch() of the new stream says.  A call may add an eighth of the context's memory, or 4096 bytes, where each
+ * record counts 64 bytes more than it has.
+ *
+ * Returns also EM_ERR_INVAL (records of `in' have one size).  Pulling it returns also EM_ERR_MEMLIMIT (a call added
+ * more), EM_ERR_USER (a function returned, and a record to which it had put bytes was not added).
+ * Memory: 48 KiB, or up to three times what a call adds.
+ */
+EM_API EM_NODISCARD em_status em_stream_lines_flat_map(em_stream **out, em_stream *in, em_lines_flat_map_fn fn,
+						       void *user, void (*user_free)(void *user),
+						       em_errinfo *err);
+
+/** Say where the records of a batch go: to[i] is 0: it is lent; or k: it is pushed to sinks[k - 1].  All are 0
+ *  before. */
+typedef int (*em_lines_split_fn)(void *user, const em_batch *lines, uint32_t *to);
+
+/**
+ * The records of a stream that a function keeps, while it sends others to n sinks of records of any length, as
+ * em_stream_split() does of one size.
+ *
+ * Returns also EM_ERR_INVAL (records of `in' have one size; there are no sinks; one is NULL, of another context, for
+ * records of one size, or comes twice).  Memory: that of the longest 512 neighbours.
+ */
+EM_API EM_NODISCARD em_status em_stream_lines_split(em_stream **out, em_stream *in, em_sink *const *sinks, uint32_t n,
+						    em_lines_split_fn fn, void *user, void (*user_free)(void *user),
+						    em_errinfo *err);
 
 /** Make one record of two or more that are equal, out of what is put behind its end, which is nothing yet.  The first
  *  one is the sum so far: the first record of a group, or what the function has made before. */

@@ -108,8 +108,10 @@ EM_API EM_NODISCARD em_status em_stream_transform(em_stream **out, em_stream *co
 
 /**
  * The records of a stream as they are, pulled ahead by a thread of its own: whatever is below this node works while the
- * program does something else with what came before.  buffer_bytes: of what is pulled ahead, three parts of it; 0: 192
- * KiB.  At least three records.  If the system has no thread to give, nothing is pulled ahead.
+ * program does something else with what came before; also of any length.  buffer_bytes: of what is pulled ahead, three
+ * parts of it; 0: 192 KiB.  At least three records.  Of any length a fourth of it is for 8 bytes a record, and the rest
+ * for what they have, at least three times 16 KiB, or a longer record.  If the system has no thread to give, nothing is
+ * pulled ahead.
  *
  * From the first pull to the end of the stream, or until it is closed, what is below belongs to that thread: functions
  * of the caller's are called there, containers and sinks that it uses are not to be used, and its streams are not to be
@@ -149,7 +151,7 @@ typedef int (*em_split_fn)(void *user, const void *records, size_t n, uint32_t *
  * The records of a stream that a function keeps, while it sends others to n sinks, n > 0, which it gets at most 1024 at
  * a time for.  Records of a sink come in their order, before the stream lends any behind them.  The array is copied.
  * Sinks stay the caller's, who finishes them when the stream is at its end.  They live as long as the stream.
- * What a push fails with is what the pull does, and stays.
+ * What a push fails with is what the pull does, and stays.  Of records of any length: em_stream_lines_split().
  *
  * Returns also EM_ERR_INVAL (there are no sinks; one is NULL, of another context or size of records, or comes twice).
  */

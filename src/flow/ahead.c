@@ -9,6 +9,9 @@
  * The thread hands over what it has, though the slot is not full, when somebody waits for it.  It ends when its input
  * does, with success or not.  If that failure was mild the next pull starts another thread.  Where the system has none
  * to give, the program's thread fills slots itself.
+ *
+ * Of records of any length a slot has their ends, and text beside them, which grows for a record that is longer than it
+ * is to be.
  */
 #include <pthread.h>
 #include <string.h>
@@ -20,10 +23,12 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "flow/graph.h"
+#include "flow/lines.h"
 
 #define SLOTS 3u
 #define TICK 0.1                /* seconds that it waits at a time, if somebody listens */
 #define SLOT_BYTES ((uint64_t)64 << 10)
+#define ENDS_SHARE 4u           /* of a slot of records of any length: what ends have */
 #define STACK_BYTES ((size_t)256 << 10) /* functions of the caller's run here */
 
 typedef struct ahead {
@@ -31,6 +36,8 @@ typedef struct ahead {
 	uint64_t wanted;        /* bytes of all slots; 0: chosen */
 	char *slot;             /* SLOTS of them; NULL: not yet */
 	size_t each;            /* records of a slot */
+	emi_text_room text[SLOTS]; /* of any length: of its records, ... */
+	size_t text_bytes;      /* ... so many bytes, but for a longer one */
 	size_t n[SLOTS];        /* records in it */
 	int synced;             /* lock and change were made */
 	int running;            /* there is a thread to be joined */
@@ -42,7 +49,8 @@ typedef struct ahead {
 	uint64_t filled, taken; /* slots */
 	int waiting;            /* somebody waits for the next one; also read without the lock */
 	int stop;
-	em_status status;       /* how the input ended; EM_OK: it goes on */
+	em_status status;       /* how the input ended, or there was no memory; EM_OK: it goes on */
+	int own;                /* that is no failure of the input */
 	em_errinfo failure;
 } ahead;
 
@@ -51,15 +59,58 @@ static size_t slot_bytes(const ahead *a)
 	return a->each * a->s.record;
 }
 
+/* Records in hand go to a slot, some, behind n others, as far as there is room: *took.  Of one size: */
+static em_status copy(ahead *a, size_t slot, size_t n, size_t some, size_t *took, em_errinfo *err)
+{
+	em_stream *in = a->s.input[0];
+
+	(void)err;
+	memcpy(a->slot + slot * slot_bytes(a) + n * in->record, in->source.at, some * in->record);
+	in->source.at += some * in->record;
+	*took = some;
+	return EM_OK;
+}
+
+/* ... and of any. */
+static em_status copy_lines(ahead *a, size_t slot, size_t n, size_t some, size_t *took, em_errinfo *err)
+{
+	em_stream *in = a->s.input[0];
+	emi_text_room *room = &a->text[slot];
+	uint64_t *ends = (uint64_t *)(void *)(a->slot + slot * slot_bytes(a));
+	const size_t before = n != 0 ? (size_t)ends[n - 1] : 0;
+	const size_t left = before < a->text_bytes ? a->text_bytes - before : 0;
+	em_status st;
+	em_batch b;
+
+	*took = 0;
+	emi_lines_look(in, ends + n, some, &b);
+	while (b.n != 0 && b.ends[b.n - 1] > left)
+		b.n--;
+	if (b.n == 0 && n != 0)
+		return EM_OK;
+	/* One that is longer. */
+	b.n += b.n == 0;
+	b.bytes = (size_t)b.ends[b.n - 1];
+	st = emi_text_room_need(room, a->s.object.ctx, b.bytes > a->text_bytes ? b.bytes : a->text_bytes, before, err);
+	if (st != EM_OK)
+		return st;
+	if (b.bytes != 0)
+		memcpy(room->at + before, b.records, b.bytes);
+	for (some = 0; some < b.n; some++)
+		ends[n + some] += before;
+	in->source.at += b.n * in->record;
+	*took = b.n;
+	return EM_OK;
+}
+
 /* Records of the input go to a slot: all that there is room for, or what there is, if it is wanted now. */
-static em_status fill(ahead *a, char *to, size_t *n, em_errinfo *err)
+static em_status fill(ahead *a, size_t slot, size_t *n, em_errinfo *err)
 {
 	em_stream *in = a->s.input[0];
 	em_status st = EM_OK;
+	size_t some = 1;
 
-	for (*n = 0; *n < a->each;) {
-		size_t some;
-
+	for (*n = 0; some != 0 && *n < a->each; *n += some) {
 		if (*n != 0 && in->source.at == in->source.end && __atomic_load_n(&a->waiting, __ATOMIC_RELAXED))
 			break;
 		st = emi_stream_need(in, err);
@@ -68,9 +119,10 @@ static em_status fill(ahead *a, char *to, size_t *n, em_errinfo *err)
 		some = emi_stream_hand(in);
 		if (some > a->each - *n)
 			some = a->each - *n;
-		memcpy(to + *n * in->record, in->source.at, some * in->record);
-		in->source.at += some * in->record;
-		*n += some;
+		st = in->varied ? copy_lines(a, slot, *n, some, &some, err) : copy(a, slot, *n, some, &some, err);
+		a->own = st != EM_OK;
+		if (st != EM_OK)
+			break;
 	}
 	return st;
 }
@@ -94,7 +146,7 @@ static void *work(void *arg)
 	emi_errinfo_clear(&err);
 	pthread_mutex_lock(&a->lock);
 	while (!a->stop && a->status == EM_OK) {
-		char *to = a->slot + (a->filled % SLOTS) * slot_bytes(a);
+		const size_t slot = (size_t)(a->filled % SLOTS);
 		em_status st;
 		size_t n;
 
@@ -103,7 +155,7 @@ static void *work(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&a->lock);
-		st = fill(a, to, &n, &err);
+		st = fill(a, slot, &n, &err);
 		pthread_mutex_lock(&a->lock);
 		hand_over(a, n, st, &err);
 		pthread_cond_broadcast(&a->change);
@@ -114,10 +166,14 @@ static void *work(void *arg)
 
 static em_status get_memory(ahead *a, em_errinfo *err)
 {
-	const uint64_t bytes = a->wanted != 0 ? a->wanted / SLOTS : SLOT_BYTES;
+	uint64_t bytes = a->wanted != 0 ? a->wanted / SLOTS : SLOT_BYTES;
 
 	if (a->slot != NULL)
 		return EM_OK;
+	if (a->s.varied) {
+		a->text_bytes = (size_t)(bytes - bytes / ENDS_SHARE);
+		bytes /= ENDS_SHARE;
+	}
 	a->each = bytes > a->s.record ? (size_t)(bytes / a->s.record) : 1;
 	if (a->s.most != 0 && a->s.most < a->each)
 		a->each = a->s.most;
@@ -171,7 +227,7 @@ static em_status fill_here(ahead *a, em_errinfo *err)
 	if (a->status != EM_OK)
 		return a->status;
 	__atomic_store_n(&a->waiting, 1, __ATOMIC_RELAXED);
-	st = fill(a, a->slot + (a->filled % SLOTS) * slot_bytes(a), &n, err);
+	st = fill(a, (size_t)(a->filled % SLOTS), &n, err);
 	hand_over(a, n, st, err);
 	return EM_OK;
 }
@@ -221,7 +277,7 @@ static em_status ended(ahead *a, em_errinfo *err)
 		return st;
 	*err = a->failure;
 	/* Nothing is wrong with the input: it goes on. */
-	__atomic_store_n(&a->s.mild, a->s.input[0]->status == EM_OK, __ATOMIC_RELAXED);
+	__atomic_store_n(&a->s.mild, !a->own && a->s.input[0]->status == EM_OK, __ATOMIC_RELAXED);
 	if (a->s.mild)
 		a->status = EM_OK;
 	return st;
@@ -231,7 +287,7 @@ static em_status next(em_stream *s, em_errinfo *err)
 {
 	ahead *a = (ahead *)(void *)s;
 	em_status st = get_memory(a, err);
-	const char *slot;
+	size_t slot;
 	int there = 0;
 
 	if (st != EM_OK)
@@ -251,9 +307,11 @@ static em_status next(em_stream *s, em_errinfo *err)
 	}
 	if (!there)
 		return ended(a, err);
-	slot = a->slot + (a->taken % SLOTS) * slot_bytes(a);
-	s->source.at = slot;
-	s->source.end = slot + a->n[a->taken % SLOTS] * s->record;
+	slot = (size_t)(a->taken % SLOTS);
+	s->source.at = a->slot + slot * slot_bytes(a);
+	s->source.end = s->source.at + a->n[slot] * s->record;
+	if (s->varied)
+		emi_lines_show(s, a->text[slot].at, (const uint64_t *)(const void *)s->source.at, a->n[slot]);
 	a->lent = 1;
 	return EM_OK;
 }
@@ -262,6 +320,7 @@ static em_status next(em_stream *s, em_errinfo *err)
 static void retire(em_stream *s)
 {
 	ahead *a = (ahead *)(void *)s;
+	size_t i;
 
 	if (!emi_ctx_forked(s->object.ctx)) {
 		join(a);
@@ -274,11 +333,13 @@ static void retire(em_stream *s)
 	if (a->slot != NULL)
 		emi_buffer_free(s->object.ctx, a->slot, SLOTS * slot_bytes(a));
 	a->slot = NULL;
+	for (i = 0; i < SLOTS; i++)
+		emi_text_room_free(&a->text[i], s->object.ctx);
 }
 
 em_status em_stream_ahead(em_stream **out, em_stream *in, uint64_t buffer_bytes, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { next, retire, "ahead", EMI_STREAM_THREAD };
+	static const emi_stream_kind kind = { next, retire, "ahead", EMI_STREAM_THREAD | EMI_STREAM_VARIED };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);
@@ -295,6 +356,8 @@ em_status em_stream_ahead(em_stream **out, em_stream *in, uint64_t buffer_bytes,
 		((ahead *)(void *)s)->wanted = buffer_bytes;
 		s->claim = SLOTS * (each > s->record ? each : s->record) + STACK_BYTES;
 		s->apart = 1;
+		if (in->varied)
+			emi_stream_vary(s);
 	}
 	return emi_stream_end(s, out, st, theirs, &err);
 }

@@ -10,6 +10,14 @@
 /* Bytes of text for which memory is taken at first. */
 #define TEXT_LEAST ((size_t)16 << 10)
 
+em_status emi_lines_check(const em_stream *in, em_errinfo *err)
+{
+	if (in->varied)
+		return EM_OK;
+	return emi_fail(err, EM_ERR_INVAL, "the records of the stream have %zu bytes each, and not any length",
+			in->record);
+}
+
 void emi_lines_show(em_stream *s, const char *text, const uint64_t *ends, size_t n)
 {
 	s->text = text;
@@ -101,9 +109,14 @@ size_t emi_lines_most(const em_stream *s)
 	return s->most != 0 && s->most < EMI_LINES_MOST ? s->most : EMI_LINES_MOST;
 }
 
+int emi_lines_made_whole(const emi_lines_made *m)
+{
+	return m->n >= EMI_LINES_MOST || m->used >= TEXT_LEAST;
+}
+
 int emi_lines_made_full(const em_stream *s, const emi_lines_made *m)
 {
-	return m->n >= emi_lines_most(s) || m->used >= TEXT_LEAST;
+	return m->n >= emi_lines_most(s) || emi_lines_made_whole(m);
 }
 
 em_status emi_lines_made_put(emi_lines_made *m, em_ctx *ctx, const void *bytes, size_t n, em_errinfo *err)
@@ -141,13 +154,58 @@ void emi_line_begin(em_line *line, em_ctx *ctx, emi_lines_made *made)
 {
 	line->ctx = ctx;
 	line->made = made;
+	line->several = 0;
+	line->left = UINT64_MAX;
 	emi_errinfo_clear(&line->err);
+}
+
+void emi_line_begin_several(em_line *line, em_ctx *ctx, emi_lines_made *made, uint64_t bytes)
+{
+	emi_line_begin(line, ctx, made);
+	line->several = 1;
+	line->left = bytes;
+}
+
+/* Bytes of a record that has no end yet. */
+static size_t unended(const emi_lines_made *m)
+{
+	return m->used - (m->n != 0 ? (size_t)m->ends[m->n - 1] : 0);
+}
+
+/* A record of several begins: in other memory, if there are as many as are lent at a time. */
+static em_status begin_another(em_line *line)
+{
+	emi_lines_made *m = line->made;
+
+	if (!emi_lines_made_whole(m))
+		return EM_OK;
+	m->next = emi_lines_made_new(line->ctx, &line->err);
+	if (m->next == NULL)
+		return line->err.status;
+	line->made = m->next;
+	return EM_OK;
+}
+
+/* So many bytes more are made. */
+static em_status spend(em_line *line, size_t n)
+{
+	if (n > line->left)
+		return emi_fail(&line->err, EM_ERR_MEMLIMIT,
+				"a function made more records at a time than an eighth of memory");
+	line->left -= n;
+	return EM_OK;
 }
 
 em_status emi_line_put(em_line *line, const void *bytes, size_t n)
 {
-	if (line->err.status != EM_OK)
-		return line->err.status;
+	em_status st = line->err.status;
+
+	if (st == EM_OK)
+		st = spend(line, n);
+	if (st == EM_OK && line->several && unended(line->made) == 0)
+		st = begin_another(line);
+	if (st != EM_OK)
+		return st;
 	return emi_lines_made_put(line->made, line->ctx, bytes, n, &line->err);
 }
 
@@ -156,16 +214,48 @@ em_status em_line_put(em_line *line, const void *bytes, size_t n)
 	return line == NULL || (bytes == NULL && n != 0) ? EM_ERR_INVAL : emi_line_put(line, bytes, n);
 }
 
-em_status emi_line_end(em_line *line, int returned, const char *does, em_errinfo *err)
+em_status em_line_add(em_line *line, const void *bytes, size_t n)
+{
+	em_status st;
+
+	if (line == NULL || (bytes == NULL && n != 0))
+		return EM_ERR_INVAL;
+	if (!line->several && line->err.status == EM_OK)
+		(void)emi_fail(&line->err, EM_ERR_STATE, "a function that makes one record added others");
+	st = emi_line_put(line, bytes, n);
+	if (st == EM_OK)
+		st = spend(line, EMI_LINE_COST);
+	if (st == EM_OK)
+		emi_lines_made_end(line->made);
+	return st;
+}
+
+/* What a function has failed with: the status of a call that it made comes first. */
+static em_status line_failed(const em_line *line, int returned, const char *does, em_errinfo *err)
 {
 	if (line->err.status != EM_OK) {
 		*err = line->err;
 		return err->status;
 	}
-	if (returned != 0)
-		return emi_stream_user_failed(does, returned, err);
-	emi_lines_made_end(line->made);
-	return EM_OK;
+	return returned != 0 ? emi_stream_user_failed(does, returned, err) : EM_OK;
+}
+
+em_status emi_line_end(em_line *line, int returned, const char *does, em_errinfo *err)
+{
+	const em_status st = line_failed(line, returned, does, err);
+
+	if (st == EM_OK)
+		emi_lines_made_end(line->made);
+	return st;
+}
+
+em_status emi_line_end_several(em_line *line, int returned, const char *does, em_errinfo *err)
+{
+	const em_status st = line_failed(line, returned, does, err);
+
+	if (st != EM_OK || unended(line->made) == 0)
+		return st;
+	return emi_fail(err, EM_ERR_USER, "a function that %s put bytes of one, and did not add it", does);
 }
 
 /* Bytes behind a frame that may be read. */

@@ -19,6 +19,9 @@
 /* Records that functions get at a time. */
 #define EMI_LINES_MOST 512u
 
+/* `in' has records of any length: EM_ERR_INVAL. */
+em_status emi_lines_check(const em_stream *in, em_errinfo *err);
+
 /* The window is n records at text, n > 0. */
 void emi_lines_show(em_stream *s, const char *text, const uint64_t *ends, size_t n);
 
@@ -65,6 +68,7 @@ typedef struct emi_lines_made {
 	emi_text_room text;
 	size_t used;            /* bytes, also of a record that has no end yet */
 	size_t n;               /* records */
+	struct emi_lines_made *next; /* where they go on, of a function that makes any number */
 	uint64_t ends[EMI_LINES_MOST];
 } emi_lines_made;
 
@@ -74,6 +78,9 @@ void emi_lines_made_free(emi_lines_made *m, em_ctx *ctx);
 
 /* How many records of any length s makes at a time, at most. */
 size_t emi_lines_most(const em_stream *s);
+
+/* Is that as much as is lent at a time, if nobody says less? */
+int emi_lines_made_whole(const emi_lines_made *m);
 
 /* Is that as much as s makes at a time? */
 int emi_lines_made_full(const em_stream *s, const emi_lines_made *m);
@@ -85,18 +92,27 @@ void emi_lines_made_end(emi_lines_made *m);
 /* They become the window, and the next ones are made in their place.  EM_OK; EM_END: there are none. */
 em_status emi_lines_made_show(em_stream *s, emi_lines_made *m);
 
-/* One that a function of the caller's is making (extmem/stream_lines.h). */
+/* One that a function of the caller's is making (extmem/stream_lines.h), or any number of them. */
 struct em_line {
 	em_ctx *ctx;
-	emi_lines_made *made;
+	emi_lines_made *made;   /* where it is made: of several, the last of a list */
+	int several;            /* the function may end it, and begin another one */
+	uint64_t left;          /* bytes that may still be put; each record takes EMI_LINE_COST more */
 	em_errinfo err;         /* what putting failed with */
 };
 
+/* Of several records, what is counted of each beside its bytes: an end, and its part of memory for text. */
+#define EMI_LINE_COST 64u
+
 void emi_line_begin(em_line *line, em_ctx *ctx, emi_lines_made *made);
+/* The same of several, which take so many bytes together. */
+void emi_line_begin_several(em_line *line, em_ctx *ctx, emi_lines_made *made, uint64_t bytes);
 /* Bytes more, unless that has failed before. */
 em_status emi_line_put(em_line *line, const void *bytes, size_t n);
 /* The function has returned that: its record ends, or there is a reason why it does not.  does: what functions do. */
 em_status emi_line_end(em_line *line, int returned, const char *does, em_errinfo *err);
+/* The same of several: all have ended, or there is a failure. */
+em_status emi_line_end_several(em_line *line, int returned, const char *does, em_errinfo *err);
 
 /* The next record of an input of records of any length as its order compares it: a frame (key/vary.h). */
 typedef struct emi_line_frame {

@@ -227,9 +227,8 @@ em_status em_stream_lines_reduce(em_stream **out, em_stream *in, const em_order 
 		st = emi_given(order, "order", &err);
 	if (st == EM_OK && fn == NULL)
 		st = emi_fail(&err, EM_ERR_INVAL, "fn is NULL");
-	if (st == EM_OK && !in->varied)
-		st = emi_fail(&err, EM_ERR_INVAL, "the records of the stream have %zu bytes each, and not any length",
-			      in->record);
+	if (st == EM_OK)
+		st = emi_lines_check(in, &err);
 	if (st == EM_OK)
 		st = emi_stream_check_any_order(in, order, &err);
 	if (st == EM_OK)

@@ -122,9 +122,8 @@ static lines_map *make(em_stream **out, em_stream *in, uint64_t record_bytes, in
 		st = emi_given(in, "in", err);
 	if (st == EM_OK && !given)
 		st = emi_fail(err, EM_ERR_INVAL, "fn is NULL");
-	if (st == EM_OK && !in->varied)
-		st = emi_fail(err, EM_ERR_INVAL, "the records of the stream have %zu bytes each, and not any length",
-			      in->record);
+	if (st == EM_OK)
+		st = emi_lines_check(in, err);
 	if (st != EM_OK)
 		return NULL;
 	m = (lines_map *)(void *)emi_stream_new(NULL, sizeof *m, kind, varied ? sizeof(uint64_t) : record_bytes, &in, 1,

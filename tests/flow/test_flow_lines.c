@@ -370,6 +370,15 @@ static int never(void *user, const void *records, size_t n, unsigned char *keep)
 	return 1;
 }
 
+static int never_sends(void *user, const void *records, size_t n, uint32_t *to)
+{
+	(void)user;
+	(void)records;
+	(void)n;
+	(void)to;
+	return 1;
+}
+
 static int never_adds(void *user, void *sum, const void *records, size_t n)
 {
 	(void)user;
@@ -402,6 +411,7 @@ static void test_mistakes(void **unused)
 	lines_write(f.path[0], &m, 0, 1);
 	in[0] = open_files(&t, &f, 1, NULL);
 	assert_int_equal(em_stream_memory(&in[1], t.ctx, 8, numbers, 2, &t.err), EM_OK);
+	assert_int_equal(em_sink_discard(&fixed, t.ctx, 8, &t.err), EM_OK);
 	assert_int_equal(em_stream_filter(&s, in[0], never, NULL, NULL, &t.err), EM_ERR_NOTSUP);
 	assert_non_null(strstr(t.err.text, "any length"));
 	assert_int_equal(em_stream_zip(&s, in, 2, &t.err), EM_ERR_NOTSUP);
@@ -410,19 +420,18 @@ static void test_mistakes(void **unused)
 	assert_non_null(strstr(t.err.text, "em_stream_lines_map()"));
 	assert_int_equal(em_stream_sort_reduce(&s, in[0], text, NULL, never_adds, NULL, NULL, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_reverse(&s, in[0], 0, &t.err), EM_ERR_NOTSUP);
-	assert_int_equal(em_stream_ahead(&s, in[0], 0, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_window(&s, in[0], 2, 1, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_prefix_sum(&s, in[0], 0, EM_KEY_U64, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_sort(&s, in[0], order, NULL, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_sort(&s, in[1], text, NULL, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_lines_filter(&s, in[1], short_ones, &rest, NULL, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_lines_filter(&s, in[0], NULL, &rest, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_split(&s, in[0], &fixed, 1, never_sends, NULL, NULL, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_lines_map(&s, in[0], 0, lengths, NULL, NULL, &t.err), EM_ERR_RANGE);
 	format.kind = 77;
 	assert_int_equal(em_stream_lines(&s, t.ctx, f.list, 1, &format, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_sink_lines(&k, t.ctx, f.path[2], &format, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_sink_lines(&k, t.ctx, f.path[2], NULL, &t.err), EM_OK);
-	assert_int_equal(em_sink_discard(&fixed, t.ctx, 8, &t.err), EM_OK);
 	assert_int_equal(em_sink_push(k, numbers, 1), EM_ERR_INVAL);
 	assert_int_equal(em_sink_push_lines(fixed, &wrong), EM_ERR_INVAL);
 	assert_int_equal(em_sink_push_lines(k, &wrong), EM_ERR_INVAL);

@@ -2,7 +2,7 @@
 /* test_flow_threads.c -- nodes with threads of their own: what is pulled ahead, and a map in any order. */
 #include <pthread.h>
 
-#include "flow/flow_case.h"
+#include "flow/lines_case.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -138,6 +138,113 @@ static void test_ahead(void **unused)
 	}
 }
 
+/* The same of records of any length, however long, in slots of any size. */
+static void test_ahead_of_lines(void **unused)
+{
+	static const uint64_t bytes[] = { 0, 1, 100, 5000, 100000 };
+	unsigned k;
+
+	(void)unused;
+	for (k = 0; k < 40; k += test_step()) {
+		char *dir = test_dir_make(), *path = test_path(dir, "lines");
+		const char *list = path;
+		lines_model m, got;
+		em_stream *s;
+		flow_case t;
+
+		flow_open(&t, 16 * MIB, 0);
+		lines_random(&t, &m, k < 5 ? k / 2 : (size_t)test_below(&t.rng, 6000), k % 2 == 0 ? 30 : 100000);
+		lines_write(path, &m, 0, 1);
+		assert_int_equal(em_stream_lines(&s, t.ctx, &list, 1, NULL, &t.err), EM_OK);
+		assert_int_equal(em_stream_ahead(&s, s, bytes[k % 5], &t.err), EM_OK);
+		assert_int_equal(em_stream_record_bytes(s), 0);
+		if (k % 3 == 0)
+			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 3000)), EM_OK);
+		if (k % 4 == 0)
+			assert_int_equal(em_stream_ahead(&s, s, bytes[k / 5 % 5], &t.err), EM_OK);
+		if (k % 7 == 3) {
+			assert_true(lines_drain(&t, s, &got, m.n / 2) >= EM_OK);
+			lines_free(&got);
+			em_stream_close(s);
+		} else if (k % 7 == 5) {
+			em_status st;
+
+			(void)lines_drain(&t, s, &got, m.n / 2);
+			lines_free(&got);
+			em_ctx_cancel(t.ctx);
+			st = lines_drain(&t, s, &got, SIZE_MAX);
+			assert_true(st == EM_ERR_CANCELED || (st == EM_END && m.n == 0));
+			lines_free(&got);
+			em_stream_close(s);
+		} else {
+			lines_assert(&t, s, &m);
+		}
+		lines_free(&m);
+		flow_close(&t);
+		free(path);
+		test_dir_remove(dir);
+	}
+}
+
+static int at_once(void *user, const em_batch *b)
+{
+	return b->n != 0 ? *(const int *)user : 0;
+}
+
+/* Memory that is not there for a long line, or for anything, is told once and for all; so is what fails below. */
+static void test_ahead_failures(void **unused)
+{
+	uint64_t nth = test_nth_after(0, 1);
+	int failed = 1, fails = 11;
+	lines_model m, got;
+	em_errinfo err;
+	em_stream *s;
+	flow_case t;
+	char *dir = test_dir_make(), *path = test_path(dir, "lines");
+	const char *list = path;
+
+	(void)unused;
+	flow_open(&t, 16 * MIB, 0);
+	lines_random(&t, &m, 400, 60000);
+	lines_write(path, &m, 0, 1);
+	assert_int_equal(em_stream_lines(&s, t.ctx, &list, 1, NULL, &t.err), EM_OK);
+	assert_int_equal(em_stream_lines_inspect(&s, s, at_once, &fails, NULL, &t.err), EM_OK);
+	assert_int_equal(em_stream_ahead(&s, s, 0, &t.err), EM_OK);
+	assert_int_equal(lines_drain(&t, s, &got, SIZE_MAX), EM_ERR_USER);
+	assert_int_equal(got.n, 0);
+	em_stream_error(s, &err);
+	assert_non_null(strstr(err.text, "returned 11"));
+	em_stream_close(s);
+	lines_free(&got);
+	flow_close(&t);
+	for (; failed; nth = test_nth_after(nth, 1)) {
+		em_status st;
+
+		flow_open(&t, 16 * MIB, 0);
+		memset(&got, 0, sizeof got);
+		s = NULL;
+		t.mem.fail_at = t.mem.calls + nth;
+		st = em_stream_lines(&s, t.ctx, &list, 1, NULL, &t.err);
+		if (st == EM_OK)
+			st = em_stream_ahead(&s, s, 3000, &t.err);
+		if (st == EM_OK)
+			st = lines_drain(&t, s, &got, SIZE_MAX);
+		assert_true(st == EM_END || st == EM_ERR_NOMEM);
+		if (st == EM_END)
+			lines_assert_same(&got, &m);
+		if (s != NULL && st == EM_ERR_NOMEM && test_memory_failed(&t.mem) && got.n != 0)
+			assert_int_equal(lines_more(&t, s, &got, SIZE_MAX), EM_ERR_NOMEM);
+		failed = test_memory_failed(&t.mem);
+		t.mem.fail_at = 0;
+		em_stream_close(s);
+		lines_free(&got);
+		flow_close(&t);
+	}
+	lines_free(&m);
+	free(path);
+	test_dir_remove(dir);
+}
+
 /* A sort that is pulled ahead has threads of its own, and one above it, too; a mistake below does not end it. */
 static void test_ahead_of_sorts(void **unused)
 {
@@ -176,6 +283,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unordered),
 		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_ahead_of_lines),
+		cmocka_unit_test(test_ahead_failures),
 		cmocka_unit_test(test_ahead_of_sorts),
 	};
 

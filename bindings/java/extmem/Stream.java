@@ -101,13 +101,13 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 		});
 	}
 
-	/** Any number of records for each one. */
+	/** Any number of records for each one: lines, if these are lines. */
 	public <U> Stream<U> flatMap(Type<U> to, Function<? super T, ? extends Iterable<? extends U>> fn) {
-		return ask(RawConstants.EMB_FLAT_MAP, to, (some, none) -> {
-			ByteArrayOutputStream made = new ByteArrayOutputStream();
-			for (T record : type.decodeAll(some))
-				fn.apply(record).forEach(one -> made.writeBytes(to.encode(one)));
-			return made.toByteArray();
+		return ask(RawConstants.EMB_FLAT_MAP, to, (some, ends) -> {
+			List<U> made = new ArrayList<>();
+			for (T record : type.decodeAll(some, ends))
+				fn.apply(record).forEach(made::add);
+			return to.encodeAll(made);
 		});
 	}
 
@@ -144,9 +144,10 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	/** Without records for which a function says k, which go to the k-th sink, and not 0.  Sinks are finished by
 	 *  the caller, when this is at its end. */
 	public Stream<T> split(ToIntFunction<? super T> fn, List<Sink<T>> sinks) {
-		return made(type, Raw.emb_stream_split(this, sinks, (some, none) -> {
-			ByteBuffer to = Native.wrap(new byte[some.length / type.bytes * 4]);
-			type.decodeAll(some).forEach(record -> to.putInt(fn.applyAsInt(record)));
+		return made(type, Raw.emb_stream_split(this, sinks, (some, ends) -> {
+			List<T> all = type.decodeAll(some, ends);
+			ByteBuffer to = Native.wrap(new byte[all.size() * 4]);
+			all.forEach(record -> to.putInt(fn.applyAsInt(record)));
 			return to.array();
 		}));
 	}

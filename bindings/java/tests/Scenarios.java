@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -525,6 +526,26 @@ final class Scenarios {
 		}
 	}
 
+	private List<Long> linewords() throws Exception {
+		return told(lineFile(a[0]).flatMap(Type.LINES, line ->
+			Arrays.stream(line.split(" ")).filter(word -> !word.isEmpty()).toList()));
+	}
+
+	private List<Long> linesplit() throws Exception {
+		Path path = dir.resolve("sent");
+		try (Sink<String> sent = Sink.ofLines(ctx, path, null)) {
+			List<String> stays = new ArrayList<>();
+			try (Stream<String> all = lineFile(a[0]);
+				Stream<String> s = all.split(line -> line.startsWith("#") ? 1 : 0, List.of(sent))) {
+				s.forEach(stays::add);
+			}
+			sent.finish();
+			stays.addAll(Files.readAllLines(path));
+			equal(String.join("|", stays), a[a.length - 1]);
+			return null;
+		}
+	}
+
 	private List<Long> linecount() throws Exception {
 		try (Order<String> order = Order.lines(ctx, a[0])) {
 			return told(lineFile(a[1]).merge(List.of(lineFile(a[2])), order).uniqueCounted(order, Type.LINES));
@@ -571,6 +592,8 @@ final class Scenarios {
 		case "linetee" -> linetee();
 		case "lineset" -> lineset();
 		case "linesum" -> linesum();
+		case "linewords" -> linewords();
+		case "linesplit" -> linesplit();
 		case "linecount" -> linecount();
 		default -> throw new AssertionError("there is no scenario " + kind);
 		};

@@ -338,6 +338,28 @@ end
 function run.linesum(keys, text)
 	return told(file(text):reduce(function(sum, more) return sum .. "+" .. table.concat(more, "+") end, keys))
 end
+function run.linewords(text)
+	return told(file(text):flat_map(function(some)
+		local words = {}
+		for _, line in ipairs(some) do
+			for word in line:gmatch("[^ ]+") do
+				words[#words + 1] = word
+			end
+		end
+		return words
+	end))
+end
+function run.linesplit(text)
+	local sent = extmem.sink_file("lines", t.path("sent"), opts())
+	local stays = told(file(text):split(function(some)
+		for i, line in ipairs(some) do
+			some[i] = line:sub(1, 1) == "#" and 1 or 0
+		end
+		return some
+	end, sent))
+	sent:finish()
+	return stays .. "|" .. t.read("sent"):gsub("\n$", ""):gsub("\n", "|")
+end
 function run.linecount(keys, first, second)
 	return (told(file(first):merge({file(second, "right")}, keys):unique(keys, "lines")):gsub("\t", ":"))
 end

@@ -176,6 +176,11 @@ test('lines of any length', folder((at) => {
 	k.finish();
 	assert(fs.readFileSync(at('c'), 'utf8').startsWith('\u00e4\nx\n\nb,2\n'));
 	assert.throws(() => lines().map((some) => some), TypeError);
+	assert.deepStrictEqual([...lines().batch(1).flatMap(([line]) => line.length > 3 ? ['x', Buffer.alloc(0)] : null)]
+		.map(String), ['x', '', 'x', '']);
+	assert.throws(() => [...lines().flatMap(() => [5])], TypeError);
+	assert.throws(() => lines().flatMap((some) => some, 'u64'), { code: 'EM_ERR_NOTSUP' });
+	assert.throws(() => new extmem.Stream('u64', [1n], { ctx }).flatMap((some) => some, 'lines'), TypeError);
 	assert.throws(() => [...lines().map(() => { throw new RangeError('mine'); }, 'u64')], RangeError);
 	assert.throws(() => [...lines().filter(() => [1])], /1 bytes in place of/);
 	assert.throws(() => lines().sortReduce((sum) => sum), extmem.UsageError);

@@ -237,6 +237,15 @@ const run = {
 	},
 	linesum: (ctx, dir, key, text) => [...extmem.Stream.lines(lineFile(dir, text), { ctx }).reduce((sum, more) =>
 		[sum, ...more].join('+'), key)].join('|'),
+	linewords: (ctx, dir, text) => [...extmem.Stream.lines(lineFile(dir, text), { ctx }).flatMap((some) =>
+		some.flatMap((line) => line.toString().split(' ').filter(Boolean)))].join('|'),
+	linesplit(ctx, dir, text) {
+		const file = path.join(dir, 'sent'), sent = extmem.Sink.lines(file, { ctx });
+		const stays = [...extmem.Stream.lines(lineFile(dir, text), { ctx }).split((some) =>
+			some.map((line) => line[0] === 35), sent)];
+		sent.finish();
+		return [...stays, ...extmem.Stream.lines(file, { ctx })].join('|');
+	},
 	linecount(ctx, dir, key, first, second) {
 		const [a, b] = twoFiles(ctx, dir, first, second);
 		return [...a.merge([b], key).unique(key, { counted: true })].join('|').replaceAll('\t', ':');

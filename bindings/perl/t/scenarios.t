@@ -247,6 +247,13 @@ my %run = (
 		my ($keys, $text) = @_;
 		return join '|', file($text)->reduce(sub { return join '+', $_[0], @{$_[1]} }, $keys)->read;
 	},
+	linewords => sub { return join '|', file($_[0])->flat_map(sub { [map { split ' ' } @{$_[0]}] })->read },
+	linesplit => sub {
+		my $sent = Extmem::Sink->file('lines', "$dir/sent", ctx => $ctx);
+		my @stays = file($_[0])->split(sub { [map { /^#/ ? 1 : 0 } @{$_[0]}] }, $sent)->read;
+		$sent->finish;
+		return join '|', @stays, Extmem::Stream->file('lines', "$dir/sent", ctx => $ctx)->read;
+	},
 	linecount => sub {
 		my ($keys, @texts) = @_;
 		my $s = file($texts[0])->merge([file($texts[1], 'right')], $keys)->unique($keys, 'lines');

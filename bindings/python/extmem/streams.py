@@ -51,14 +51,14 @@ class Stream(_Batches):
 
     key is as Order() has it; records: what the node makes, where that are not records of the same size.  A stream of
     lines has records None.  It is sorted as Order("lines", key) says; functions get lists of bytes.  Nodes of lines are
-    filter(), inspect(), sort(), unique(), reduce(), merge(), set(), join(), tee(), slice(), concat() and map(), which
-    makes records of one size."""
+    map(), filter(), inspect(), sort(), unique(), reduce(), merge(), set(), join(), tee(), split(), slice() and
+    concat()."""
 
     def map(self, fn, records=None):
-        """What fn makes of each batch: a buffer of any number of records, None for none; of this kind, or another,
-        which has to be told for lines."""
+        """What fn makes of each batch: a buffer of any number of records, None for none; of this kind, or another.  Of
+        lines it makes any number of lines, as an iterable such as a generator, or, if they are named, records."""
         if not (records or self.records):
-            raise TypeError("map() of lines needs records: what they become")
+            return made(_c.em_stream_lines_flat_map(self, fn), Stream, self)
         show = self.records.wrap if self.records else split
         # Nothing here keeps a batch, or what was made of it.
         some = filter(lambda made_: made_ is not None, map(lambda batch: fn(show(batch)), self.batches()))

@@ -275,6 +275,15 @@ class Scenarios(unittest.TestCase):
     def run_linesum(self, key, text):
         return self.told(self.lines(text).reduce(lambda total, more: b"+".join([total, *more]), key))
 
+    def run_linewords(self, text):
+        return self.told(self.lines(text).map(lambda some: (word for line in some for word in line.split())))
+
+    def run_linesplit(self, text):
+        path = os.path.join(self.dir.name, "sent")
+        with extmem.Sink.lines(path, ctx=self.ctx) as sent:
+            stays = list(self.lines(text).split(lambda some: [line.startswith(b"#") for line in some], sent))
+        return self.told(stays + list(extmem.Stream.lines(path, ctx=self.ctx)))
+
     def run_linecount(self, key, first, second):
         merged = self.lines(first).merge(self.lines(second, "right"), key=key)
         return self.told(merged.unique(key, count=True)).replace("\t", ":")

@@ -630,6 +630,37 @@ class Lines(Base):
                 raise KeyError("of the caller")
             self.stream([b"a"]).join(self.stream([b"a"]), fn=bad).read()
 
+    def test_made(self):
+        """Any number of lines that are made of lines, by a generator or as a list, and what is wrong in them."""
+        lines = self.lines(3000)
+        words = [word for line in lines for word in line.split(b"1")]
+        self.assertEqual(self.stream(lines).map(lambda some: [w for x in some for w in x.split(b"1")]).read(), words, SEED)
+        self.assertEqual(self.stream(lines).map(lambda some: (x * 3 for x in some)).map(iter).read(),
+                         [x * 3 for x in lines], SEED)
+        self.assertEqual(self.stream(lines).map(lambda some: None).read(), [])
+        self.assertEqual(self.stream([b"a"]).map(lambda some: [b"", bytearray(b"x"), memoryview(b"yz")] * 1000).read(),
+                         [b"", b"x", b"yz"] * 1000)
+
+        def half(some):
+            yield b"x"
+            raise KeyError("of the caller")
+        with self.assertRaisesRegex(KeyError, "of the caller"):
+            self.stream([b"a"]).map(half).read()
+        for wrong in (5, [5], [None]):
+            with self.assertRaises(TypeError):
+                self.stream([b"a"]).map(lambda some: wrong).read()
+        with self.assertRaises(extmem.MemoryLimitError):
+            self.stream([b"a"]).map(lambda some: itertools.repeat(b"x" * 1000)).read()
+
+    def test_split(self):
+        lines, path = self.lines(3000), self.path("sent")
+        with extmem.Sink.lines(path, ctx=self.ctx) as sent:
+            stays = self.stream(lines).split(lambda some: [len(x) % 2 for x in some], sent).read()
+        self.assertEqual(stays, [x for x in lines if len(x) % 2 == 0], SEED)
+        self.assertEqual(extmem.Stream.lines(path, ctx=self.ctx).read(), [x for x in lines if len(x) % 2], SEED)
+        with self.assertRaises(extmem.UsageError):
+            self.stream(lines).split(lambda some: bytes(len(some)), extmem.Sink.discard(8, ctx=self.ctx))
+
     def test_sinks(self):
         """Files of lines, and of records that other things end or precede, come back as they were."""
         lines = self.lines(3000)
@@ -667,7 +698,6 @@ class Lines(Base):
         with self.assertRaises(extmem.NotFoundFailure):
             extmem.Stream.lines(self.path("none"), ctx=self.ctx).read()
         self.assertRaises(extmem.UsageError, extmem.Stream.lines, "x", {"kind": 9}, ctx=self.ctx)
-        self.assertRaises(TypeError, self.stream([b"a"]).map, bad)
         with self.assertRaises(extmem.DataError):
             extmem.Stream.lines(self.path("cut", b"\5abc"), {"kind": extmem.EM_FORMAT_PREFIXED, "width": 1},
                                 ctx=self.ctx).read()

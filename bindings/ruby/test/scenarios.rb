@@ -230,6 +230,15 @@ module Scenarios
     file(text).reduce_batches(keys) { |sum, more| [sum, *more].join('+') }.to_a.join('|')
   end
 
+  def linewords(text) = file(text).flat_map_batches { |some| some.flat_map(&:split) }.to_a.join('|')
+
+  def linesplit(text)
+    sent = Extmem::Sink.file('lines', path('sent'), ctx: ctx)
+    stays = file(text).split(sent) { |some| some.map { |line| line.start_with?('#') ? 1 : 0 } }.to_a
+    sent.finish
+    (stays + File.readlines(path('sent'), chomp: true)).join('|')
+  end
+
   def linecount(keys, first, second)
     file(first).merge([file(second, 'right')], keys).unique(keys, counted: 'lines').to_a.join('|').tr("\t", ':')
   end

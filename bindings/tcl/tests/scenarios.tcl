@@ -234,6 +234,17 @@ proc run_lineset {operation first second} {
 proc run_linesum {keys text} {
 	return [join [[[lines $text] reduce {apply {{sum more} { join [linsert $more 0 $sum] + }}} $keys] read] |]
 }
+proc run_linewords {text} {
+	set words {apply {{some} { concat {*}[lmap line $some { regexp -all -inline {[^ ]+} $line }] }}}
+	return [join [[[lines $text] flatmap $words] read] |]
+}
+proc run_linesplit {text} {
+	set sent [extmem sinkfile lines $::dir/sent -ctx $::ctx]
+	set where {apply {{some} { lmap line $some { string match #* $line } }}}
+	set stays [[[lines $text] split $where $sent] read]
+	$sent finish
+	return [join [concat $stays [split [string trimright [slurp sent] \n] \n]] |]
+}
 proc run_linecount {keys first second} {
 	set s [[[lines $first] merge [list [lines $second right]] $keys] unique $keys lines]
 	return [string map {\t :} [join [$s read] |]]

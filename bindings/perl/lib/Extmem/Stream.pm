@@ -5,8 +5,8 @@ package Extmem::Stream;
 # What a function dies with comes out of the call that pulled.
 #
 # A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams of
-# 'lines' have strings of any length; nodes of them are filter, inspect, sort, unique, reduce, merge, set, join, tee,
-# concat, slice, and map, which makes items of a format.
+# 'lines' have strings of any length; nodes of them are filter, inspect, flat_map, sort, unique, reduce, merge, set,
+# join, tee, split, concat, slice, and map, which makes items of a format.
 use strict;
 use warnings;
 our @ISA = 'Extmem::Pull';

@@ -23,8 +23,9 @@ module Extmem
   # node is made of belongs to that, and is closed.  What a function raises comes out of the call that pulled.
   #
   # A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams
-  # of 'lines' have strings of any length; nodes of them are filter_batches, inspect_each_batches, sorted, unique,
-  # reduce_batches, merge, set, join, tee, concat, slice, and map_batches, which makes items of a format.
+  # of 'lines' have strings of any length; nodes of them are filter_batches, inspect_each_batches, flat_map_batches,
+  # sorted, unique, reduce_batches, merge, set, join, tee, split, concat, slice, and map_batches, which makes items of a
+  # format.
   class Stream < Base
     include Enumerable
     include Flow
