@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
 # The symbols that the library exports, those in its version script, and those that the public headers declare with
-# EM_API or EM_INLINE are one and the same list, in each of the two tiers: the extension tier is what headers in sys/ and gen/
-# declare.  And the constants of these headers are those of src/abi/constants.inc.
+# EM_API or EM_INLINE are one and the same list, in each of the two tiers: the extension tier is what headers in sys/ and
+# gen/ declare.  And the constants of these headers are those of src/abi/constants.inc.
 set -eu
 src=${EM_SRCDIR:-$(dirname "$0")/..}
 build=${EM_BUILDDIR:-.}

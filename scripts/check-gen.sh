@@ -32,7 +32,8 @@ lines() {
 
 # step PROGRAM: what calls the comparison is a line of a template, and two steps on it is in one still.
 step() {
-	"$build/libtool" --mode=execute gdb -nx -batch -ex 'set breakpoint pending on' -ex 'break by_price_less' -ex run -ex delete -ex up -ex down -ex step \
+	"$build/libtool" --mode=execute gdb -nx -batch -ex 'set breakpoint pending on' -ex 'break by_price_less' \
+		-ex run -ex delete -ex up -ex down -ex step \
 		-ex step -ex 'info source' "$1" >"$work/steps" 2>&1 </dev/null || true
 	if grep -q 'ptrace\|not permitted\|During startup program' "$work/steps"; then
 		echo "check-gen: gdb may not run a program here"
@@ -56,7 +57,8 @@ run() {
 	done
 	lines "$file.slow.o"
 	# shellcheck disable=SC2086
-	"$build/libtool" --silent --tag="$4" --mode=link $2 ${EM_SANITIZE:-} -o "$file.run" "$file.o" "$build/libextmem.la"
+	"$build/libtool" --silent --tag="$4" --mode=link $2 ${EM_SANITIZE:-} -o "$file.run" \
+		"$file.o" "$build/libextmem.la"
 	"$file.run"
 	if [ -z "${EM_SANITIZE:-}" ] && command -v gdb >/dev/null; then
 		# shellcheck disable=SC2086

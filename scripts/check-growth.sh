@@ -53,7 +53,8 @@ fi
 : >"$tmp/config.h"
 {
 	echo "CFLAGS = -std=c99 -O0 -fPIC -D_FILE_OFFSET_BITS=64 -I$tmp/include -I$tmp/src -I$tmp"
-	for source in src/base/*.c src/io/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/kern/tags.c src/ctx/*.c src/block/*.c \
+	for source in src/base/*.c src/io/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/kern/tags.c \
+		src/ctx/*.c src/block/*.c \
 		src/stream/*.c src/sort/*.c src/container/*.c src/flow/*.c src/abi/*.c; do
 		object=$tmp/objects/$(echo "${source%.c}" | tr / _).o
 		# make expands what begins with a dollar.
@@ -62,7 +63,8 @@ fi
 	done
 } >"$tmp/makefile"
 make -s -j2 -f "$tmp/makefile" all
-$cc -shared -o "$tmp/libextmem.so" -Wl,-soname,libextmem.so -Wl,--version-script=src/libextmem.map "$tmp"/objects/*.o -lpthread
+$cc -shared -o "$tmp/libextmem.so" -Wl,-soname,libextmem.so -Wl,--version-script=src/libextmem.map \
+	"$tmp"/objects/*.o -lpthread
 
 passed=0
 failed=0
@@ -71,7 +73,8 @@ run() {
 	name=$1
 	headers=$2
 	shift 2
-	if $cc -std=c99 -O0 -D_FILE_OFFSET_BITS=64 -I"$headers" -Isrc -Itests -o "$tmp/$name" "$@" -L"$tmp" -lextmem -lcmocka -lpthread &&
+	if $cc -std=c99 -O0 -D_FILE_OFFSET_BITS=64 -I"$headers" -Isrc -Itests -o "$tmp/$name" "$@" \
+		-L"$tmp" -lextmem -lcmocka -lpthread &&
 		LD_LIBRARY_PATH=$tmp "$tmp/$name" >"$tmp/log" 2>&1; then
 		passed=$((passed + 1))
 	else

@@ -11,7 +11,8 @@ cd "${EM_SRCDIR:-$(dirname "$0")/..}"
 
 # The $ below are awk's.
 # shellcheck disable=SC2016
-find src include -type f \( -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.def' \) | LC_ALL=C sort | xargs awk '
+find src include -type f \( -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.def' \) |
+	LC_ALL=C sort | xargs awk '
 BEGIN {
 	may["base"] = "base"
 	may["io"] = "base io"

@@ -74,7 +74,8 @@ ruby_gem() {
 	cd "$bindings/ruby"
 	gem build extmem.gemspec
 	cd "$work"
-	gem install --local --no-document "$bindings/ruby/extmem-0.1.0.gem" -- --with-extmem-include="$work/release/include" \
+	gem install --local --no-document "$bindings/ruby/extmem-0.1.0.gem" -- \
+		--with-extmem-include="$work/release/include" \
 		--with-extmem-lib="$build/.libs" --with-cxxflags=-O0
 	ruby -w "$bindings/ruby/test/run.rb"
 	ruby -w "$bindings/ruby/example.rb"

@@ -9,8 +9,10 @@ trap 'rm -rf "$work"' EXIT
 # Folders and files that are ours; m4/ also gets files from libtool, and the top the output of autogen.sh.
 for path in src include tests examples bench bindings scripts .ci doc; do
 	# What pip leaves behind when it builds is not ours.
-	[ ! -d "$path" ] || find "$path" -path bindings/python/build -prune -o -type f \( -name '*.[chi1357]' -o -name '*.inc' \
-		-o -name '*.def' -o -name '*.map' -o -name '*.am' -o -name '*.sh' -o -name '*.py' -o -name '*.lua' -o -name '*.p[lm]' -o -name '*.t' -o -name '*.rb' -o -name '*.tcl' -o -name '*.java' -o -name '*.bash' -o -name run \) -print
+	[ ! -d "$path" ] || find "$path" -path bindings/python/build -prune -o -type f \( -name '*.[chi1357]' \
+		-o -name '*.inc' -o -name '*.def' -o -name '*.map' -o -name '*.am' -o -name '*.sh' -o -name '*.py' \
+		-o -name '*.lua' -o -name '*.p[lm]' -o -name '*.t' -o -name '*.rb' \
+		-o -name '*.tcl' -o -name '*.java' -o -name '*.bash' -o -name run \) -print
 done >"$work/files"
 for path in configure.ac Makefile.am autogen.sh .clang-format .editorconfig m4/em_*.m4; do
 	echo "$path"

@@ -50,7 +50,8 @@ timed() {
 
 echo
 timed generate build/extmem generate --records="$records" --record-size=$size -o "$data/records"
-timed sort build/extmem sort --record-size=$size -k 0:u64 -S "$memory" -T "$data" --stats -o "$data/sorted" "$data/records"
+timed sort build/extmem sort --record-size=$size -k 0:u64 -S "$memory" -T "$data" --stats \
+	-o "$data/sorted" "$data/records"
 timed check build/extmem check --record-size=$size -k 0:u64 "$data/sorted" >"$data/after"
 cat "$data/after"
 

@@ -50,7 +50,8 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 # A mirror may lack a list that is not needed, of security updates for example: the installation decides.
 install() {
-	$as_root apt-get update -qq </dev/null || echo "deps.sh: going on with the lists of packages that could be had" >&2
+	$as_root apt-get update -qq </dev/null ||
+		echo "deps.sh: going on with the lists of packages that could be had" >&2
 	# shellcheck disable=SC2086
 	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null
 }

@@ -93,8 +93,8 @@ shared=$made
 objects common tests/common/*.c
 shared="$shared $made"
 
-# program LAYER NAME OBJECT...: link it, run it, and keep what it says, and how it ended as make check does.  A test that
-# fails ends nothing else.
+# program LAYER NAME OBJECT...: link it, run it, and keep what it says, and how it ended as make check does.  A test
+# that fails ends nothing else.
 program() {
 	name=$tests/$1/$2
 	shift 2

@@ -34,7 +34,8 @@ trap 'exit 143' TERM
 	echo "SANITIZE = address,undefined"
 	echo "library = $tmp/library.a"
 	echo 'all:'
-	for source in src/base/*.c src/io/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/kern/tags.c src/ctx/*.c src/block/*.c \
+	for source in src/base/*.c src/io/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/kern/tags.c \
+		src/ctx/*.c src/block/*.c \
 		src/stream/*.c src/sort/*.c src/container/*.c tests/fuzz/*_model.c; do
 		object=$tmp/$(echo "${source%.c}" | tr / _).o
 		# make expands what begins with a dollar.

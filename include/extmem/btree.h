@@ -135,7 +135,8 @@ EM_API size_t em_btree_stats_json(const em_btree_stats *of, char *to, size_t byt
  *   EM_ERR_RANGE     records are larger than 2^20 bytes, key_bytes are more than a record has or fewer than the fields
  *                    of the order need, leaf_bytes, node_bytes or the memory for either is too small or too large
  *   EM_ERR_VERSION   opts or the policy was made without its initialiser
- *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the caches might take
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the caches and the disks might take
+ *                    (extmem/ctx.h)
  *   EM_ERR_FORK      the context is the parent process's
  */
 EM_API EM_NODISCARD em_status em_btree_open(em_btree **out, em_ctx *ctx, const em_order *order,

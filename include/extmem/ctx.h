@@ -8,6 +8,13 @@
  *
  * A thread that calls the library needs 64 KiB of stack, and what functions of the caller's use that it calls.  Threads
  * that the library starts have stacks of their own, which count as memory of the context.
+ *
+ * Containers, trees, caches and pools of blocks take memory when it is needed.  One that the context could never serve
+ * is not opened: that is EM_ERR_MEMLIMIT, whose text names the option, and em_errinfo.bytes is the memory of a context
+ * that would do.  What counts is what the object may take and what the disks take, with 1024 blocks more than there is
+ * memory for in the object.  What says where blocks are grows with them, 16 to 72 bytes for each.  So more blocks may
+ * still need more memory; then the call that adds one is EM_ERR_MEMLIMIT, with the memory that it needs.  So is any
+ * call if other objects of the context have taken the memory.
  */
 #ifndef EXTMEM_CTX_H
 #define EXTMEM_CTX_H

@@ -159,7 +159,8 @@ EM_API EM_NODISCARD em_status em_pq_plan(em_ctx *ctx, const em_pq_opts *opts, em
  *   EM_ERR_NOTSUP    the order is of records of any length, or the context's instruction set has no kernels
  *   EM_ERR_RANGE     a record has more than 2^24 bytes, a block holds no record, more than 2^20 buffers or arity
  *   EM_ERR_VERSION   opts was made without its initialiser
- *   EM_ERR_MEMLIMIT  memory_bytes are too few, or more than the context's; the detail names the least
+ *   EM_ERR_MEMLIMIT  memory_bytes are too few, or with what disks take more than the context's (extmem/ctx.h); the
+ *                    detail names the least
  *   EM_ERR_BUSY      a call on the pool is in progress
  *   EM_ERR_NOMEM     no memory
  *   EM_ERR_FORK      the context is the parent process's

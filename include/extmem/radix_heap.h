@@ -135,7 +135,8 @@ EM_API EM_NODISCARD em_status em_radix_heap_plan(em_ctx *ctx, const em_radix_hea
  *                    floats, block_bytes is no multiple of EM_BLOCK_UNIT, the placement is of another number of disks
  *   EM_ERR_RANGE     record_bytes is not 1 to 2^24, the key reaches past the end of the record, a block holds no record
  *   EM_ERR_VERSION   opts was made without its initialiser
- *   EM_ERR_MEMLIMIT  memory_bytes are too few, or more than the context's; the detail names the least
+ *   EM_ERR_MEMLIMIT  memory_bytes are too few, or with what disks take more than the context's (extmem/ctx.h); the
+ *                    detail names the least
  *   EM_ERR_NOMEM     no memory
  *   EM_ERR_FORK      the context is the parent process's
  * No I/O.

@@ -45,7 +45,8 @@ typedef struct em_stack em_stack;
  *   EM_ERR_RANGE     record_bytes is not 1 to 2^24, a block holds no record, or memory_bytes no four blocks and all
  *                    buffers
  *   EM_ERR_VERSION   opts was made without its initialiser
- *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the stack may take
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the stack and the disks may take
+ *                    (extmem/ctx.h)
  *   EM_ERR_BUSY      the pool is at work
  *   EM_ERR_FORK      the context is the parent process's
  */

@@ -123,7 +123,8 @@ EM_API size_t em_vector_stats_json(const em_vector_stats *of, char *to, size_t b
  *   EM_ERR_FORMAT    the length of the file is no multiple of record_bytes; the detail names it and both numbers
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_NOTSUP  the file cannot be opened, or is none that can be read
  *                    at any place
- *   EM_ERR_FDLIMIT, EM_ERR_MEMLIMIT, EM_ERR_NOMEM  resources
+ *   EM_ERR_FDLIMIT, EM_ERR_MEMLIMIT, EM_ERR_NOMEM  resources; the context never has as much memory as the cache and
+ *                    the disks or the file may take (extmem/ctx.h)
  *   EM_ERR_FORK      the context is the parent process's
  */
 EM_API EM_NODISCARD em_status em_vector_open(em_vector **out, em_ctx *ctx, const em_vector_opts *opts);

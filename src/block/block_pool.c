@@ -110,24 +110,17 @@ static void shrink(emi_block_pool *p)
 	}
 }
 
-/* When buffers are needed is late to say that the context never has the memory. */
-static em_status check_size(const em_ctx *ctx, size_t block_bytes, uint32_t nwrite, uint32_t nprefetch, em_errinfo *err)
+em_status emi_block_pool_check(uint32_t nwrite, uint32_t nprefetch, em_errinfo *err)
 {
-	const uint64_t n = (uint64_t)nwrite + nprefetch;
-	uint64_t most;
-
-	if (nwrite > SLOTS_MOST || nprefetch > SLOTS_MOST)
-		return emi_fail(err, EM_ERR_INVAL, "a pool of more than %d buffers", SLOTS_MOST);
-	most = emi_block_pool_memory(block_bytes, nwrite, nprefetch);
-	if (most <= em_ctx_memory(ctx))
+	if (nwrite <= SLOTS_MOST && nprefetch <= SLOTS_MOST)
 		return EM_OK;
-	return emi_fail_memory(err, most, "a pool of %" PRIu64 " buffers takes %" PRIu64 " bytes of memory", n, most);
+	return emi_fail(err, EM_ERR_INVAL, "a pool of more than %d buffers", SLOTS_MOST);
 }
 
 em_status emi_block_pool_open(emi_block_pool *p, em_ctx *ctx, emi_store *store, size_t block_bytes, uint32_t nwrite,
 			      uint32_t nprefetch, emi_io_stats *io, em_errinfo *err)
 {
-	const em_status st = check_size(ctx, block_bytes, nwrite, nprefetch, err);
+	const em_status st = emi_block_pool_check(nwrite, nprefetch, err);
 
 	memset(p, 0, sizeof *p);
 	if (st != EM_OK)
@@ -189,7 +182,7 @@ static em_status await_writes(emi_block_pool *p, uint32_t nwrite, em_errinfo *er
 
 em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t nprefetch, em_errinfo *err)
 {
-	em_status st = check_size(p->ctx, p->block_bytes, nwrite, nprefetch, err);
+	em_status st = emi_block_pool_check(nwrite, nprefetch, err);
 
 	if (st == EM_OK && nwrite < count(p, EMI_POOL_LENT))
 		st = emi_fail(err, EM_ERR_STATE, "%" PRIu32 " buffers of the pool are lent", count(p, EMI_POOL_LENT));

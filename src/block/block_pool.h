@@ -69,8 +69,11 @@ typedef struct emi_block_pool {
 	em_errinfo err;         /* of the write that failed last */
 } emi_block_pool;
 
+/* EM_ERR_INVAL: no pool has so many buffers. */
+em_status emi_block_pool_check(uint32_t nwrite, uint32_t nprefetch, em_errinfo *err);
+
 /* A pool with up to so many buffers of block_bytes, none of which it has yet.  The store is kept.  io may be NULL.
- * EM_ERR_INVAL: they are too many; EM_ERR_MEMLIMIT: there could never be as much memory. */
+ * EM_ERR_INVAL: they are too many. */
 em_status emi_block_pool_open(emi_block_pool *p, em_ctx *ctx, emi_store *store, size_t block_bytes, uint32_t nwrite,
 			      uint32_t nprefetch, emi_io_stats *io, em_errinfo *err);
 

@@ -5,6 +5,7 @@
 #include "block/cache.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/context.h"
 #include "base/error.h"
@@ -26,22 +27,22 @@ em_status emi_cache_check(const emi_cache_opts *opts, em_errinfo *err)
 			(uint64_t)opts->block_bytes);
 }
 
+emi_cache_opts emi_cache_options(const emi_cache *c)
+{
+	emi_cache_opts o;
+
+	memset(&o, 0, sizeof o);
+	o.frames = c->m;
+	o.block_bytes = c->block_bytes;
+	o.policy = c->policy;
+	return o;
+}
+
 uint32_t emi_cache_batch(uint32_t frames, uint32_t given)
 {
 	if (given != 0)
 		return given;
 	return frames / 4 < EMI_CACHE_BATCH ? frames / 4 + (frames < 4) : EMI_CACHE_BATCH;
-}
-
-/* Later is late to say that the context has never enough. */
-static em_status check_memory(const em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err)
-{
-	const uint64_t most = emi_cache_memory(opts);
-
-	if (most <= em_ctx_memory(ctx))
-		return EM_OK;
-	return emi_fail_memory(err, most, "a cache of %" PRIu32 " blocks takes %" PRIu64 " bytes of memory",
-			       opts->frames, most);
 }
 
 em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err)
@@ -50,7 +51,7 @@ em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opt
 	emi_cache *c = NULL;
 
 	*out = NULL;
-	if (emi_cache_check(opts, &own) == EM_OK && check_memory(ctx, opts, &own) == EM_OK)
+	if (emi_cache_check(opts, &own) == EM_OK)
 		c = emi_alloc(ctx, sizeof *c, &own);
 	if (c == NULL) {
 		if (err != NULL && err->status >= EM_OK)

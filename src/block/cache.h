@@ -40,8 +40,10 @@ uint64_t emi_cache_memory(const emi_cache_opts *opts);
 /* EM_ERR_RANGE unless it can be. */
 em_status emi_cache_check(const emi_cache_opts *opts, em_errinfo *err);
 
-/* Open an empty cache, which has no memory for blocks yet.  EM_ERR_RANGE, EM_ERR_NOMEM; EM_ERR_MEMLIMIT: also when
- * there could never be as much as it may take. */
+/* Those of an open one, as far as they decide on its memory. */
+emi_cache_opts emi_cache_options(const emi_cache *c);
+
+/* Open an empty cache, which has no memory for blocks yet.  EM_ERR_RANGE, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
 em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err);
 
 /* Close it; what was changed and not flushed is discarded.  NULL is allowed. */

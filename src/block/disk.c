@@ -20,9 +20,6 @@
 #include "io/backend.h"
 #include "io/path.h"
 
-/* Blocks are rarely smaller where there are so many that it matters. */
-#define SMALL_BLOCK 65536u
-
 static size_t set_bytes(uint32_t n)
 {
 	return sizeof(emi_disk_set) + n * sizeof(emi_one_disk *);
@@ -214,20 +211,28 @@ em_status emi_disk_account(emi_disk *d, em_errinfo *err)
 							: EM_OK;
 }
 
-uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes)
+uint64_t emi_scratch_memory_in(const em_ctx *ctx, uint64_t memory, uint32_t users, uint64_t blocks,
+			       uint64_t block_bytes)
 {
 	const emi_disk_choice one = usual(ctx);
 	const uint32_t n = count(ctx);
-	uint64_t sum = set_bytes(n) + sizeof(emi_disk) + emi_moved_memory(n);
+	/* Of one disk. */
+	const uint64_t bytes = (blocks + n - 1) / n * block_bytes;
+	uint64_t sum = set_bytes(n) + users * sizeof(emi_disk) + emi_moved_memory(n);
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		sum += emi_one_disk_memory(ctx, ctx->disk != NULL ? &ctx->disk[i] : &one, bytes / n);
+		sum += emi_one_disk_memory(ctx, memory, ctx->disk != NULL ? &ctx->disk[i] : &one, bytes);
 	if ((ctx->flags & EM_CTX_CHECKED) != 0)
-		sum += emi_ledger_memory(bytes / SMALL_BLOCK + 1);
+		sum += emi_ledger_memory(blocks);
 	else
-		sum += emi_account_memory(n, bytes / n, UINT64_MAX);
+		sum += users * emi_account_memory(n, bytes, UINT64_MAX);
 	return sum;
+}
+
+uint64_t emi_scratch_memory(const em_ctx *ctx)
+{
+	return emi_scratch_memory_in(ctx, em_ctx_memory(ctx), 1, 0, 0);
 }
 
 uint64_t emi_scratch_bits(uint32_t disks, uint64_t bytes, uint64_t ends)

@@ -42,10 +42,13 @@ void emi_disk_abandon(emi_disk *disk);
  * EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
 em_status emi_disk_account(emi_disk *disk, em_errinfo *err);
 
-/* Bytes of memory that the scratch disks take when up to bytes are in use on them, by one user, who accounts for them;
- * and how many more than for none it is when all that is in use is written, and has so many ends on each disk
- * (space.h). */
-uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes);
+/* Bytes of memory that the scratch disks take when nothing is in use on them yet, by one user, who accounts for it; and
+ * in a context of so much memory when up to so many blocks are, by several users. */
+uint64_t emi_scratch_memory(const em_ctx *ctx);
+uint64_t emi_scratch_memory_in(const em_ctx *ctx, uint64_t memory, uint32_t users, uint64_t blocks,
+			       uint64_t block_bytes);
+
+/* How many more than for none it is when all that is in use is written, and has so many ends on each disk (space.h). */
 uint64_t emi_scratch_bits(uint32_t disks, uint64_t bytes, uint64_t ends);
 
 /* How many they are, open or not, and the path of one; the most bytes that they may take together, 0: any number. */

@@ -161,9 +161,9 @@ void emi_disk_file_close(emi_disk_file *f, int forked)
 	f->file = NULL;
 }
 
-uint64_t emi_disk_file_memory(const em_ctx *ctx, const emi_disk_choice *choice)
+uint64_t emi_disk_file_memory(const em_ctx *ctx, uint64_t memory, const emi_disk_choice *choice)
 {
 	const emi_file_how how = how_to(choice, 0);
 
-	return emi_file_memory_how(ctx, &how);
+	return emi_file_memory_how(ctx, memory, &how);
 }

@@ -21,7 +21,7 @@ em_status emi_disk_file_open(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *cho
 /* Never fails: what cannot be emptied stays.  In a forked child it only frees memory and the descriptor. */
 void emi_disk_file_close(emi_disk_file *f, int forked);
 
-/* Most bytes of memory that it takes. */
-uint64_t emi_disk_file_memory(const em_ctx *ctx, const emi_disk_choice *choice);
+/* Most bytes of memory that it takes in a context of so much. */
+uint64_t emi_disk_file_memory(const em_ctx *ctx, uint64_t memory, const emi_disk_choice *choice);
 
 #endif

@@ -131,9 +131,10 @@ void emi_one_disk_close(emi_one_disk *d, int forked)
 	emi_free(d->ctx, d, sizeof *d);
 }
 
-uint64_t emi_one_disk_memory(const em_ctx *ctx, const emi_disk_choice *choice, uint64_t bytes)
+uint64_t emi_one_disk_memory(const em_ctx *ctx, uint64_t memory, const emi_disk_choice *choice, uint64_t bytes)
 {
-	return sizeof(emi_one_disk) + emi_disk_file_memory(ctx, choice) + emi_space_memory(bytes / EMI_UNIT + 1);
+	return sizeof(emi_one_disk) + emi_disk_file_memory(ctx, memory, choice) +
+	       emi_space_memory(bytes / EMI_UNIT + 1);
 }
 
 /* Release the lock.  Now the queue may go on, also with what others asked of it. */

@@ -25,8 +25,8 @@ em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *ch
 			    em_errinfo *err);
 void emi_one_disk_close(emi_one_disk *d, int forked);
 
-/* Most bytes of memory that it takes, when up to bytes are in use on it. */
-uint64_t emi_one_disk_memory(const em_ctx *ctx, const emi_disk_choice *choice, uint64_t bytes);
+/* Most bytes of memory that it takes in a context of so much, when up to bytes are in use on it. */
+uint64_t emi_one_disk_memory(const em_ctx *ctx, uint64_t memory, const emi_disk_choice *choice, uint64_t bytes);
 
 em_file *emi_one_disk_file(const emi_one_disk *d);
 

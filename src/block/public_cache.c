@@ -48,12 +48,28 @@ static void release_cache(void *cache)
 	emi_share_free(c, sizeof *c);
 }
 
+static uint64_t memory_of(const emi_cache_opts *own)
+{
+	return sizeof(em_cache) + emi_store_memory() + emi_cache_memory(own);
+}
+
+/* Will the context have the memory for such a cache? */
+static em_status check_memory(const emi_share *s, const emi_cache_opts *own, em_errinfo *err)
+{
+	const emi_wants w = emi_share_wants(s, memory_of(own), own->frames, own->block_bytes);
+
+	return emi_suffice_check(s->object.ctx, &w, err, "frames of %" PRIu32 " blocks of %" PRIu64 " bytes",
+				 own->frames, (uint64_t)own->block_bytes);
+}
+
 static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o, em_errinfo *err)
 {
 	emi_cache_opts own;
 	em_status st = translate(o, emi_share_block_bytes(&d->share, o->block_bytes), &own, err);
 	em_cache *c;
 
+	if (st == EM_OK)
+		st = check_memory(&d->share, &own, err);
 	if (st != EM_OK)
 		return st;
 	c = emi_share_new(d, sizeof *c, 0, release_cache, err);
@@ -116,7 +132,7 @@ uint64_t em_cache_memory(const em_cache_opts *opts)
 	if (opts == NULL || EMI_STRUCT_TAKE(em_cache_opts, &o, opts, NULL) != EM_OK ||
 	    translate(&o, o.block_bytes, &own, NULL) != EM_OK)
 		return 0;
-	return sizeof(em_cache) + emi_store_memory() + emi_cache_memory(&own);
+	return memory_of(&own);
 }
 
 /* What is wrong with getting a block. */
@@ -265,9 +281,19 @@ em_status em_cache_get_many(em_cache *c, const em_bid *bids, size_t n, uint32_t 
 em_status em_cache_resize(em_cache *c, uint32_t frames)
 {
 	em_errinfo err;
-	const em_status st = emi_enter(c, &err);
+	em_status st = emi_enter(c, &err);
+	emi_cache_opts own;
 
-	return st == EM_OK ? emi_leave(c, emi_cache_resize(c->cache, frames, &err), &err) : st;
+	if (st != EM_OK)
+		return st;
+	own = emi_cache_options(c->cache);
+	own.frames = frames;
+	st = emi_cache_check(&own, &err);
+	if (st == EM_OK)
+		st = check_memory(&c->share, &own, &err);
+	if (st == EM_OK)
+		st = emi_cache_resize(c->cache, frames, &err);
+	return emi_leave(c, st, &err);
 }
 
 void em_cache_hint(em_cache *c, em_bid bid)

@@ -37,6 +37,19 @@ static void release_pool(void *pool)
 	emi_pool_let(pool);
 }
 
+/* Can there be so many buffers, and will the context have the memory? */
+static em_status check_buffers(const emi_share *s, uint64_t bytes, uint32_t nwrite, uint32_t nprefetch, em_errinfo *err)
+{
+	const emi_wants w = emi_share_wants(s, em_block_pool_memory(bytes, nwrite, nprefetch),
+					    (uint64_t)nwrite + nprefetch, bytes);
+	const em_status st = emi_block_pool_check(nwrite, nprefetch, err);
+
+	if (st != EM_OK)
+		return st;
+	return emi_suffice_check(s->object.ctx, &w, err, "write_buffers of %" PRIu32 ", prefetch_buffers of %" PRIu32,
+				 nwrite, nprefetch);
+}
+
 static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool_opts *o, em_errinfo *err)
 {
 	const uint64_t bytes = emi_share_block_bytes(&d->share, o->block_bytes);
@@ -46,6 +59,9 @@ static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool
 	if (bytes % EM_BLOCK_UNIT != 0 || bytes > SIZE_MAX)
 		return emi_fail(err, EM_ERR_INVAL, "a pool of blocks of %" PRIu64 " bytes: it must be a multiple of %u",
 				bytes, EM_BLOCK_UNIT);
+	st = check_buffers(&d->share, bytes, o->write_buffers, o->prefetch_buffers, err);
+	if (st != EM_OK)
+		return st;
 	p = emi_share_new(d, sizeof *p, 0, release_pool, err);
 	if (p == NULL)
 		return err->status;
@@ -92,11 +108,14 @@ void em_block_pool_cancel(em_block_pool *p)
 em_status em_block_pool_resize(em_block_pool *p, uint32_t write_buffers, uint32_t prefetch_buffers)
 {
 	em_errinfo err;
-	const em_status st = emi_enter(p, &err);
+	em_status st = emi_enter(p, &err);
 
 	if (st != EM_OK)
 		return st;
-	return emi_leave(p, emi_block_pool_resize(&p->pool, write_buffers, prefetch_buffers, &err), &err);
+	st = check_buffers(&p->share, p->pool.block_bytes, write_buffers, prefetch_buffers, &err);
+	if (st == EM_OK)
+		st = emi_block_pool_resize(&p->pool, write_buffers, prefetch_buffers, &err);
+	return emi_leave(p, st, &err);
 }
 
 em_status em_block_pool_attach(em_block_pool *p, void *buf)

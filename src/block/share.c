@@ -114,6 +114,13 @@ uint64_t emi_share_block_bytes(const emi_share *s, uint64_t bytes)
 	return usual != 0 ? usual : EM_BLOCK_USUAL;
 }
 
+emi_wants emi_share_wants(const emi_share *s, uint64_t bytes, uint64_t blocks, uint64_t block_bytes)
+{
+	const emi_wants w = { bytes, blocks + EMI_BLOCKS_SURE, block_bytes, 0, s->set != NULL, s->set == NULL };
+
+	return w;
+}
+
 em_status emi_share_check(const emi_share *s, em_bid bid, em_errinfo *err)
 {
 	if (bid.disk < s->n)

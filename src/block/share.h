@@ -11,6 +11,7 @@
 
 #include "base/object.h"
 #include "block/store.h"
+#include "block/suffice.h"
 
 typedef struct emi_share {
 	emi_object object;
@@ -48,6 +49,9 @@ void emi_share_turn(emi_share *s);
 /* Free n blocks of a size, when all who have them in memory have forgotten them.  EM_ERR_STATE: one is pinned, and none
  * was freed; what others fail with is logged, if they are another's, and the first is returned. */
 em_status emi_share_free_blocks(emi_share *s, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err);
+
+/* What an object wants of its context that takes so many bytes with so many blocks of that size. */
+emi_wants emi_share_wants(const emi_share *s, uint64_t bytes, uint64_t blocks, uint64_t block_bytes);
 
 /* EM_ERR_INVAL if there is no such disk. */
 em_status emi_share_check(const emi_share *s, em_bid bid, em_errinfo *err);

@@ -159,11 +159,13 @@ static em_status check_resize(const emi_store *s, uint64_t bytes, em_errinfo *er
 	return EM_OK;
 }
 
-static em_status set_length(emi_store *s, uint64_t bytes, em_errinfo *err)
+em_status emi_store_trim(emi_store *s, uint64_t bytes, em_errinfo *err)
 {
 	const em_bid end = {0, 0, bytes < s->length ? bytes : s->length};
-	const em_status st = s->kind->resize(s, bytes, err);
+	em_status st = check_resize(s, bytes, err);
 
+	if (st == EM_OK)
+		st = s->kind->resize(s, bytes, err);
 	if (st != EM_OK)
 		return st;
 	s->length = bytes;
@@ -181,14 +183,7 @@ em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 
 	if (st == EM_OK && bytes < s->length && emi_store_pins(s, &off))
 		return emi_fail(err, EM_ERR_STATE, "%s: a block behind byte %" PRIu64 " is pinned", name_of(s), bytes);
-	return st == EM_OK ? set_length(s, bytes, err) : st;
-}
-
-em_status emi_store_trim(emi_store *s, uint64_t bytes, em_errinfo *err)
-{
-	const em_status st = check_resize(s, bytes, err);
-
-	return st == EM_OK ? set_length(s, bytes, err) : st;
+	return st == EM_OK ? emi_store_trim(s, bytes, err) : st;
 }
 
 em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,

@@ -22,7 +22,7 @@ static int read_number(const char *command, const char *option, const char *text
 	const char *wrong = size_parse(text, units, out);
 
 	if (wrong) {
-		message(command, "%s %s: %s", option, text, wrong);
+		message(command, *text ? "%s %s: %s" : "%s%s: %s", option, text, wrong);
 		return -1;
 	}
 	if (*out < least) {

@@ -37,6 +37,9 @@ const char *size_parse(const char *text, int units, uint64_t *out)
 	const char *p = text;
 	uint64_t v = 0, digit, factor;
 
+	if (!*p)
+		return units ? "the value is empty; give a size such as 4096, 64K or 1G"
+			     : "the value is empty; give a number";
 	if (*p < '0' || *p > '9')
 		return "not a number";
 	for (; *p >= '0' && *p <= '9'; p++) {

@@ -7,6 +7,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "block/suffice.h"
 #include "container/btree_behind.h"
 #include "container/btree_file.h"
 
@@ -136,8 +137,9 @@ static uint64_t beside_caches(const emi_btree_plan *p)
 
 uint64_t emi_btree_memory_full(const emi_btree_plan *p)
 {
-	return blocks_memory(p->leaf_bytes, p->leaf_frames, p->leaf_frames) +
-	       blocks_memory(p->node_bytes, p->node_frames, p->node_frames) + beside_caches(p);
+	return blocks_memory(p->leaf_bytes, p->leaf_frames, (uint64_t)p->leaf_frames + EMI_BLOCKS_SURE) +
+	       blocks_memory(p->node_bytes, p->node_frames, (uint64_t)p->node_frames + EMI_BLOCKS_SURE) +
+	       beside_caches(p);
 }
 
 uint64_t emi_btree_memory(const emi_btree_plan *p, uint64_t records)

@@ -101,7 +101,8 @@ void emi_btree_close(em_btree *t);
 
 /* Most bytes of memory that a tree of so many records takes, but for its struct and cursors. */
 uint64_t emi_btree_memory(const emi_btree_plan *p, uint64_t records);
-/* The least that will do when both caches are full: without what writes behind, which it can go without. */
+/* The least that will do when both caches are full, and as many blocks on disks as are sure to have room: without what
+ * writes behind, which it can go without. */
 uint64_t emi_btree_memory_full(const emi_btree_plan *p);
 
 /* Forget all records.  Cursors stand before the first one. */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pieces.h"
+#include "block/suffice.h"
 
 #define MEMORY_USUAL ((uint64_t)32 << 20)
 #define MEMORY_SHARE 8u         /* at most this part of the context's memory, unasked */
@@ -174,6 +175,16 @@ uint64_t emi_ends_memory(const emi_ends_shape *s, uint64_t records)
 	return bytes;
 }
 
+/* Will the context have the memory, when some blocks are on disks? */
+static em_status check_memory(const em_ctx *ctx, const emi_ends_shape *s, em_errinfo *err)
+{
+	const uint64_t buffers = (uint64_t)most_buffers(s) + s->frames;
+	const uint64_t blocks = (uint64_t)s->hold + EMI_BLOCKS_SURE, records = blocks * (s->full / s->record);
+	const emi_wants w = { emi_ends_memory(s, records), blocks, s->block_bytes, 0, 1, 0 };
+
+	return emi_suffice_check(ctx, &w, err, "memory_bytes of %" PRIu64, buffers * s->block_bytes);
+}
+
 static em_status open_inside(emi_ends *e, emi_block_pool *shared, em_errinfo *err)
 {
 	const emi_ends_shape *s = &e->shape;
@@ -195,7 +206,6 @@ static em_status open_inside(emi_ends *e, emi_block_pool *shared, em_errinfo *er
 em_status emi_ends_open(emi_ends **out, em_ctx *ctx, const emi_ends_shape *s, const em_placement *placement,
 			emi_block_pool *shared, em_errinfo *err)
 {
-	const uint64_t most = emi_ends_memory(s, 0);
 	emi_ends *e;
 	em_status st;
 
@@ -203,8 +213,9 @@ em_status emi_ends_open(emi_ends **out, em_ctx *ctx, const emi_ends_shape *s, co
 	if (placement != NULL && placement->disks != emi_scratch_disks(ctx))
 		return emi_fail(err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32,
 				placement->disks, emi_scratch_disks(ctx));
-	if (most > em_ctx_memory(ctx))
-		return emi_fail_memory(err, most, "the container takes up to %" PRIu64 " bytes of memory", most);
+	st = check_memory(ctx, s, err);
+	if (st != EM_OK)
+		return st;
 	e = emi_alloc(ctx, sizeof *e, err);
 	if (e == NULL)
 		return err->status;
@@ -256,16 +267,25 @@ em_status emi_ends_clear(emi_ends *e, em_errinfo *err)
 
 em_status emi_ends_prefetch(emi_ends *e, uint32_t depth, em_errinfo *err)
 {
+	const int owns = e->pool == &e->own;
+	emi_ends_shape more = e->shape;
 	em_status st = EM_OK;
 
+	more.nprefetch = depth;
+	if (owns)
+		st = emi_block_pool_check(more.nwrite, depth, err);
+	if (st == EM_OK && owns)
+		st = check_memory(e->ctx, &more, err);
+	if (st != EM_OK)
+		return st;
 	emi_ends_take_back_hints(e, EMI_BACK);
 	emi_ends_take_back_hints(e, EMI_FRONT);
-	if (e->pool == &e->own)
+	if (owns)
 		st = emi_block_pool_resize(&e->own, e->own.nwrite, depth, err);
 	if (st != EM_OK)
 		return st;
 	e->shape.depth = depth;
-	if (e->pool == &e->own)
+	if (owns)
 		emi_buffers_limit(&e->buffers, e->shape.hold + e->own.nwrite + e->own.nprefetch);
 	return EM_OK;
 }

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/pieces.h"
 #include "base/workers.h"
+#include "block/suffice.h"
 #include "container/pq.h"
 
 #define RECORD_MOST ((uint64_t)1 << 24)
@@ -64,16 +65,21 @@ static void shape_merging(emi_pq_plan *p, const emi_pq_items *items, uint64_t x)
 		p->merging.batch = (size_t)between(x / BATCH_SHARE / items->bytes, 1, EMI_MIX / 2);
 }
 
+/* The size of blocks that nobody has said. */
+static uint64_t usual_block(uint64_t x, uint64_t item)
+{
+	const uint64_t block = between(x / BLOCK_SHARE, EMI_PAGE, BLOCK_MOST);
+
+	return pages(block > item ? block : item);
+}
+
 /* All sizes that suit a memory of x bytes. */
 static void shape(emi_pq_plan *p, const em_pq_opts *o, const emi_pq_items *items, uint64_t x, uint32_t disks)
 {
 	const uint64_t item = items->bytes;
-	uint64_t block = between(x / BLOCK_SHARE, EMI_PAGE, BLOCK_MOST);
 
-	block = pages(block > item ? block : item);
-	if (p->shared)
-		block = p->block;
-	p->block = (size_t)(o->block_bytes != 0 ? o->block_bytes : block);
+	if (!p->shared)
+		p->block = (size_t)(o->block_bytes != 0 ? o->block_bytes : usual_block(x, item));
 	p->piece = (size_t)pages(x / PIECES > item ? x / PIECES : item);
 	p->sequences = (uint32_t)between(x / SEQUENCES_SHARE / p->block, SEQUENCES_LEAST, SEQUENCES_MOST);
 	p->arity = o->arity != 0 ? o->arity : p->sequences / 2;
@@ -172,6 +178,14 @@ static em_status check(const em_pq_opts *o, const emi_pq_items *items, em_errinf
 	return EM_OK;
 }
 
+/* Will the context have the memory, when some blocks are on disks? */
+static em_status check_memory(const emi_pq_plan *p, const em_ctx *ctx, em_errinfo *err)
+{
+	const emi_wants w = { p->memory, p->memory / p->block + EMI_BLOCKS_SURE, p->block, EMI_PQ_BLOCK_BYTES, 1, 0 };
+
+	return ctx == NULL ? EM_OK : emi_suffice_check(ctx, &w, err, "memory_bytes of %" PRIu64, p->memory);
+}
+
 em_status emi_pq_plan_make(emi_pq_plan *p, const em_ctx *ctx, const em_pq_opts *o, const emi_pq_items *items,
 			   em_errinfo *err)
 {
@@ -193,17 +207,19 @@ em_status emi_pq_plan_make(emi_pq_plan *p, const em_ctx *ctx, const em_pq_opts *
 		p->memory = has / MEMORY_SHARE < MEMORY_USUAL ? has / MEMORY_SHARE : MEMORY_USUAL;
 		p->memory = p->memory < p->least ? p->least : p->memory;
 	}
-	if (p->memory < p->least || p->memory > has)
-		return emi_fail_memory(err, p->least,
-				       "a priority queue of records of %" PRIu64 " bytes takes %" PRIu64
-				       " bytes of memory at least; it may have %" PRIu64,
-				       (uint64_t)items->record, p->least, p->memory < has ? p->memory : has);
+	if (p->memory < p->least)
+		return emi_fail_memory(err, p->least, "memory_bytes of %" PRIu64
+				       " are too few for a priority queue of records of %" PRIu64 " bytes",
+				       p->memory, (uint64_t)items->record);
+	/* No machine has as much, and no plan is for it. */
+	if (p->memory > SIZE_MAX / 2)
+		return check_memory(p, ctx, err);
 	for (x = p->memory; x >= STEP_LEAST; x /= 2)
 		if (share_out(p, o, items, x, disks))
-			return EM_OK;
+			return check_memory(p, ctx, err);
 	if (!share_out(p, o, items, 0, disks))
 		return emi_fail(err, EM_ERR_INTERNAL, "there is no plan for %" PRIu64 " bytes of memory", p->memory);
-	return EM_OK;
+	return check_memory(p, ctx, err);
 }
 
 uint64_t emi_pq_plan_run(const emi_pq_plan *p, const emi_pq_items *items)

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/structs.h"
 #include "block/policy.h"
+#include "block/suffice.h"
 
 void emi_btree_let(em_btree *t)
 {
@@ -47,29 +48,37 @@ em_btree *emi_btree_new(em_ctx *ctx, const emi_btree_plan *plan, em_errinfo *err
 	return t;
 }
 
-/* Later is late to say that the context never has as much as both caches take.  One that has more gives caches more,
- * unasked, so what would do is found by trying. */
-static em_status check_memory(const emi_btree_plan *plan, uint64_t memory, const em_order *order,
+/* The least memory, and no less than that, with which a tree works. */
+static uint64_t least_of(const em_ctx *ctx, uint64_t memory, const emi_btree_plan *p)
+{
+	/* Leaves and nodes have a store each. */
+	const uint64_t blocks = (uint64_t)p->leaf_frames + p->node_frames + 2 * EMI_BLOCKS_SURE;
+	const emi_wants w = { sizeof(em_btree) + emi_btree_memory_full(p), blocks, p->leaf_bytes, 0, 2, 0 };
+
+	return emi_suffice_least(ctx, memory, &w);
+}
+
+/* A context that has more gives caches more, unasked, so what would do is found by trying. */
+static em_status check_memory(const em_ctx *ctx, const emi_btree_plan *plan, const em_order *order,
 			      const em_btree_opts *o, em_errinfo *err)
 {
+	const uint64_t memory = em_ctx_memory(ctx);
+	uint64_t has = memory, least = least_of(ctx, memory, plan);
 	emi_btree_plan p = *plan;
-	uint64_t least = sizeof(em_btree) + emi_btree_memory_full(&p), has = memory;
 
 	while (least > has) {
-		em_status st;
+		const em_status st = emi_btree_plan_make(&p, least, order, o, err);
 
-		has = least;
-		st = emi_btree_plan_make(&p, has, order, o, err);
 		if (st != EM_OK)
 			return st;
-		least = sizeof(em_btree) + emi_btree_memory_full(&p);
+		has = least;
+		least = least_of(ctx, has, &p);
 	}
 	if (has == memory)
 		return EM_OK;
-	return emi_fail_memory(err, has,
-			       "a tree with caches of %" PRIu32 " leaves of %" PRIu64 " bytes and %" PRIu32
-			       " nodes of %" PRIu64, plan->leaf_frames, (uint64_t)plan->leaf_bytes, plan->node_frames,
-			       (uint64_t)plan->node_bytes);
+	return emi_suffice_refuse(ctx, has, err, "cache_bytes of %" PRIu64 ", node_cache_bytes of %" PRIu64,
+				  (uint64_t)plan->leaf_frames * plan->leaf_bytes,
+				  (uint64_t)plan->node_frames * plan->node_bytes);
 }
 
 static em_status open_tree(em_btree **out, em_ctx *ctx, const em_order *order, em_btree_opts *o, em_errinfo *err)
@@ -83,7 +92,7 @@ static em_status open_tree(em_btree **out, em_ctx *ctx, const em_order *order, e
 	if (st == EM_OK)
 		st = emi_btree_plan_make(&plan, em_ctx_memory(ctx), order, o, err);
 	if (st == EM_OK)
-		st = check_memory(&plan, em_ctx_memory(ctx), order, o, err);
+		st = check_memory(ctx, &plan, order, o, err);
 	if (st != EM_OK)
 		return st;
 	t = emi_btree_new(ctx, &plan, err);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* public_btree_file.c -- saving B+-trees, and opening them again, as callers outside know it. */
+#include <inttypes.h>
+
 #include "base/structs.h"
 #include "block/policy.h"
+#include "block/suffice.h"
 #include "container/btree_file.h"
 #include "container/public_btree.h"
 #include "key/order.h"
@@ -19,6 +22,15 @@ em_status em_btree_save(em_btree *t, const char *path)
 	return emi_leave(t, st == EM_OK ? emi_btree_save(t, path, &err) : st, &err);
 }
 
+/* Will the context have the memory for the caches? */
+static em_status check_memory(const em_ctx *ctx, const emi_btree_plan *p, em_errinfo *err)
+{
+	const emi_wants w = { sizeof(em_btree) + emi_btree_memory_full(p), 0, 0, 0, 0, 1 };
+
+	return emi_suffice_check(ctx, &w, err, "cache_bytes of %" PRIu64 ", node_cache_bytes of %" PRIu64,
+				 (uint64_t)p->leaf_frames * p->leaf_bytes, (uint64_t)p->node_frames * p->node_bytes);
+}
+
 /* The file is open, and closed with what becomes of it. */
 static em_status open_saved(em_btree **out, emi_btree_file *f, const em_order *order, const em_btree_opts *o,
 			    em_errinfo *err)
@@ -27,6 +39,8 @@ static em_status open_saved(em_btree **out, emi_btree_file *f, const em_order *o
 	em_btree *t = NULL;
 	em_status st = emi_btree_file_plan(f, order, o, &plan, err);
 
+	if (st == EM_OK)
+		st = check_memory(f->ctx, &plan, err);
 	if (st == EM_OK)
 		t = emi_btree_new(f->ctx, &plan, err);
 	if (t == NULL) {

@@ -14,6 +14,7 @@
 #include "base/cursor.h"
 #include "base/pieces.h"
 #include "base/structs.h"
+#include "block/suffice.h"
 #include "container/public_ends.h"
 
 #define BUFFERS_MOST ((uint32_t)1 << 16)
@@ -135,6 +136,16 @@ static void begin(em_deque_reader *r, const em_deque_reader_opts *o)
 	r->depth = depth_of(e, o->buffers, r->left);
 }
 
+/* Will the context have the memory?  The container's disks are there. */
+static em_status check_memory(const em_deque_reader *r, em_errinfo *err)
+{
+	const emi_wants w = {
+		sizeof *r + emi_block_pool_memory(r->deque->ends->shape.block_bytes, 0, r->depth), 0, 0, 0, 0, 0
+	};
+
+	return emi_suffice_check(r->object.ctx, &w, err, "buffers of %" PRIu32, r->depth);
+}
+
 static em_status open_reader(em_deque_reader **out, emi_container *c, em_deque_reader_opts *o, em_errinfo *err)
 {
 	const ptrdiff_t record = (ptrdiff_t)c->ends->shape.record;
@@ -150,8 +161,10 @@ static em_status open_reader(em_deque_reader **out, emi_container *c, em_deque_r
 	r->deque = c;
 	c->users++;
 	begin(r, o);
-	st = emi_block_pool_open(&r->pool, c->object.ctx, c->ends->store, c->ends->shape.block_bytes, 0, r->depth, NULL,
-				 err);
+	st = check_memory(r, err);
+	if (st == EM_OK)
+		st = emi_block_pool_open(&r->pool, c->object.ctx, c->ends->store, c->ends->shape.block_bytes, 0,
+					 r->depth, NULL, err);
 	if (st != EM_OK) {
 		release_reader(r);
 		return st;

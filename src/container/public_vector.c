@@ -12,6 +12,7 @@
 
 #include "base/structs.h"
 #include "block/policy.h"
+#include "block/suffice.h"
 
 void emi_vector_let(em_vector *v)
 {
@@ -27,12 +28,31 @@ static void release_vector(void *vector)
 	emi_vector_let(vector);
 }
 
+static uint64_t memory_of(const em_vector_opts *o, const emi_vector_layout *l, uint64_t records)
+{
+	const uint64_t bytes = emi_vector_memory(o, l, records);
+
+	return bytes <= UINT64_MAX - sizeof(em_vector) ? bytes + sizeof(em_vector) : UINT64_MAX;
+}
+
+/* Will the context have the memory, when some blocks are on disks? */
+static em_status check_memory(const em_ctx *ctx, const em_vector_opts *o, const emi_vector_layout *l, em_errinfo *err)
+{
+	const uint64_t blocks = o->cache_bytes / l->block_bytes + EMI_BLOCKS_SURE;
+	const emi_wants w = { memory_of(o, l, blocks * (l->payload / l->record)), blocks, l->block_bytes, 0,
+			      o->path == NULL, o->path != NULL };
+
+	return emi_suffice_check(ctx, &w, err, "cache_bytes of %" PRIu64, o->cache_bytes);
+}
+
 static em_status open_vector(em_vector **out, em_ctx *ctx, em_vector_opts *o, em_errinfo *err)
 {
 	emi_vector_layout layout;
 	em_status st = emi_vector_options(o, ctx, &layout, err);
 	em_vector *v;
 
+	if (st == EM_OK)
+		st = check_memory(ctx, o, &layout, err);
 	if (st != EM_OK)
 		return st;
 	v = emi_object_new(ctx, sizeof *v, 0, release_vector, err);
@@ -88,14 +108,12 @@ uint64_t em_vector_memory(const em_vector_opts *opts, uint64_t records)
 	emi_vector_layout layout;
 	em_vector_opts o;
 	em_errinfo err;
-	uint64_t bytes;
 
 	emi_errinfo_clear(&err);
 	if (opts == NULL || EMI_STRUCT_TAKE(em_vector_opts, &o, opts, &err) != EM_OK ||
 	    emi_vector_options(&o, NULL, &layout, &err) != EM_OK)
 		return 0;
-	bytes = emi_vector_memory(&o, &layout, records);
-	return bytes <= UINT64_MAX - sizeof(em_vector) ? bytes + sizeof(em_vector) : UINT64_MAX;
+	return memory_of(&o, &layout, records);
 }
 
 uint64_t em_vector_size(const em_vector *v)

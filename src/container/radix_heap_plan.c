@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/workers.h"
+#include "block/suffice.h"
 #include "container/radix_heap.h"
 
 #define RECORD_MOST ((uint64_t)1 << 24)
@@ -202,6 +203,15 @@ static int choose_block(emi_radix_plan *p, uint64_t memory, uint64_t smallest)
 	return found;
 }
 
+/* Will the context have the memory, when some blocks are on disks? */
+static em_status check_memory(const emi_radix_plan *p, const em_ctx *ctx, em_errinfo *err)
+{
+	const emi_wants w = { p->memory, p->memory / p->block_bytes + EMI_BLOCKS_SURE, p->block_bytes,
+			      EMI_RADIX_IDS_BYTES, 1, 0 };
+
+	return ctx == NULL ? EM_OK : emi_suffice_check(ctx, &w, err, "memory_bytes of %" PRIu64, p->memory);
+}
+
 em_status emi_radix_plan_make(emi_radix_plan *p, em_ctx *ctx, const em_radix_heap_opts *o, em_errinfo *err)
 {
 	const uint64_t whole = (o->record_bytes + EM_BLOCK_UNIT - 1) / EM_BLOCK_UNIT * EM_BLOCK_UNIT;
@@ -225,12 +235,11 @@ em_status emi_radix_plan_make(emi_radix_plan *p, em_ctx *ctx, const em_radix_hea
 		memory = memory < p->least ? p->least : memory;
 	}
 	p->memory = memory;
-	if (memory < p->least || memory > has)
-		return emi_fail_memory(err, p->least,
-				       "a radix heap of records of %" PRIu64 " bytes takes %" PRIu64
-				       " bytes of memory at least; it may have %" PRIu64,
-				       o->record_bytes, p->least, memory < has ? memory : has);
+	if (memory < p->least)
+		return emi_fail_memory(err, p->least, "memory_bytes of %" PRIu64
+				       " are too few for a radix heap of records of %" PRIu64 " bytes",
+				       memory, o->record_bytes);
 	if (!(o->block_bytes != 0 ? choose_with(p, memory, o->block_bytes) : choose_block(p, memory, whole)))
 		return emi_fail(err, EM_ERR_INTERNAL, "there is no plan for %" PRIu64 " bytes of memory", memory);
-	return EM_OK;
+	return check_memory(p, ctx, err);
 }

@@ -250,17 +250,22 @@ void emi_file_stats(em_file *f, em_io_stats *stats)
 	emi_queue_read_meter(f->queue, &f->meter, stats);
 }
 
-uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how)
+uint64_t emi_file_memory_how(const em_ctx *ctx, uint64_t memory, const emi_file_how *how)
 {
 	return sizeof(em_file) + EMI_PAGE +
-	       emi_queue_memory(ctx, how->backend ? how->backend : ctx->backend, how->depth);
+	       emi_queue_memory(ctx, memory, how->backend ? how->backend : ctx->backend, how->depth);
+}
+
+uint64_t emi_file_memory_in(const em_ctx *ctx, uint64_t memory)
+{
+	const emi_file_how usual = { 0, 0, 0, 0, NULL, NULL };
+
+	return emi_file_memory_how(ctx, memory, &usual);
 }
 
 uint64_t emi_file_memory(const em_ctx *ctx)
 {
-	const emi_file_how usual = { 0, 0, 0, 0, NULL, NULL };
-
-	return emi_file_memory_how(ctx, &usual);
+	return emi_file_memory_in(ctx, em_ctx_memory(ctx));
 }
 
 em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err)

@@ -145,9 +145,11 @@ int emi_file_has_places(const char *path);
 /* Does something stand there that is neither a regular file nor a directory?  Likewise. */
 int emi_file_is_special(const char *path);
 
-/* Most bytes of memory that an open file of ctx takes: its queue and the stacks of its threads (paths up to a page). */
+/* Most bytes of memory that an open file of ctx takes: its queue and the stacks of its threads (paths up to a page).
+ * With less memory there are fewer threads: so these are bytes of ctx as it is, or as it would be with `memory'. */
 uint64_t emi_file_memory(const em_ctx *ctx);
-uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how);
+uint64_t emi_file_memory_in(const em_ctx *ctx, uint64_t memory);
+uint64_t emi_file_memory_how(const em_ctx *ctx, uint64_t memory, const emi_file_how *how);
 
 /* Queues of ctx have no more threads than this from now on, but for those that have begun: memory is too little for
  * more stacks. */

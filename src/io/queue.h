@@ -127,8 +127,8 @@ struct em_file {
 /* Free them. */
 void emi_file_free_spares(em_file *f);
 
-/* Bytes that the queue of a file of be will have in use. */
-uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be, uint32_t depth);
+/* Bytes that the queue of a file of be will have in use, if the context has so much memory. */
+uint64_t emi_queue_memory(const em_ctx *ctx, uint64_t memory, const em_backend *be, uint32_t depth);
 
 /* Transfers in flight at most. */
 uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be, uint32_t depth);

@@ -26,10 +26,10 @@ static size_t stack_size(const em_backend *be)
 }
 
 /* Workers of a queue: fewer when the memory is so small that their stacks matter. */
-static uint32_t most_threads(const em_ctx *ctx, const em_backend *be)
+static uint32_t most_threads(const em_ctx *ctx, uint64_t memory, const em_backend *be)
 {
 	const uint32_t limit = __atomic_load_n(&ctx->io_threads, __ATOMIC_RELAXED);
-	const uint64_t fit = limit ? limit : ctx->memory / 64 / stack_size(be);
+	const uint64_t fit = limit ? limit : memory / 64 / stack_size(be);
 	uint64_t n = be->threads ? be->threads : EMI_IO_THREADS;
 
 	if (n > fit)
@@ -46,9 +46,9 @@ uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be, uint32_t depth
 	return depth < EMI_IO_DEPTH_MAX ? depth : EMI_IO_DEPTH_MAX;
 }
 
-uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be, uint32_t depth)
+uint64_t emi_queue_memory(const em_ctx *ctx, uint64_t memory, const em_backend *be, uint32_t depth)
 {
-	return sizeof(emi_queue) + EMI_PAGE + (uint64_t)most_threads(ctx, be) * stack_size(be) +
+	return sizeof(emi_queue) + EMI_PAGE + (uint64_t)most_threads(ctx, memory, be) * stack_size(be) +
 	       (uint64_t)emi_queue_depth(ctx, be, depth) * sizeof(emi_slot);
 }
 
@@ -114,7 +114,7 @@ static emi_queue *make(const em_file *f, const em_backend_open *how, uint32_t nu
 	q->name = emi_strdup(f->object.ctx, f->path, err);
 	if (!q->name)
 		goto failed;
-	q->max_threads = most_threads(f->object.ctx, f->be);
+	q->max_threads = most_threads(f->object.ctx, em_ctx_memory(f->object.ctx), f->be);
 	if (is_async(f->be, how))
 		status = make_slots(q, how, err);
 	/* The stacks come from libc; their size is taken from the budget now, so that starting a thread cannot exceed

@@ -284,7 +284,7 @@ static uint64_t memory_left(const merging *m, int runs)
 		used += ((uint64_t)job->plan.write_buffers + 1) * (job->plan.block_bytes + 2u * EMI_PAGE);
 		used += 2u * EMI_DIR_BYTES;
 		used += varied(m) ? emi_block_bytes(longest) + EMI_PAGE : emi_keeper_memory(longest);
-		used += emi_scratch_memory(job->ctx, 0) + all / 64;
+		used += emi_scratch_memory(job->ctx) + all / 64;
 	}
 	return used < all ? all - used : 0;
 }

@@ -75,7 +75,7 @@ static void plan_input(emi_job *job, const emi_needs *wanted, uint64_t memory, u
 	/* The last record that went out, which the next one is compared with. */
 	if ((job->flags & EM_SORT_UNIQUE) != 0)
 		in->files_bytes += job->by.codec->record_bytes;
-	in->scratch_bytes = emi_scratch_memory(job->ctx, 0);
+	in->scratch_bytes = emi_scratch_memory(job->ctx);
 	in->disks = emi_scratch_disks(job->ctx);
 	/* What the caller holds is gone from the context's memory, but counts in the sort's own share. */
 	if (job->opts.memory != 0)

@@ -133,7 +133,7 @@ static void test_shared(void **state)
 	assert_int_not_equal(emi_disk_owner(a), 0);
 	assert_int_not_equal(emi_disk_owner(a), emi_disk_owner(b));
 	assert_dir_empty(dir);
-	assert_true(em_ctx_memory_used(ctx) - used <= 2 * emi_scratch_memory(ctx, 0));
+	assert_true(em_ctx_memory_used(ctx) - used <= 2 * emi_scratch_memory(ctx));
 	assert_int_equal(ctx->fds_used, 1);
 	emi_scratch_release(ctx, a);
 	assert_non_null(ctx->scratch);

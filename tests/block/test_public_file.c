@@ -282,6 +282,7 @@ static void test_get_many(void **state)
 	assert_null(blocks[5]);
 	assert_int_equal(em_cache_resize(b.c, 4), EM_ERR_STATE);
 	assert_int_equal(em_cache_resize(b.c, 0), EM_ERR_RANGE);
+	assert_int_equal(em_cache_resize(b.c, 1 << 24), EM_ERR_MEMLIMIT);
 	assert_int_equal(em_cache_resize(b.c, 20), EM_OK);
 	for (i = 0; i < got; i++)
 		assert_int_equal(em_cache_unpin(b.c, blocks[i], 0), EM_OK);

@@ -231,7 +231,7 @@ static void test_wrong_lines(void **state)
 		{ "disk = /tmp,,simdisk,rate=no", "disk rate=no: " },
 		{ "memory = much", "memory much: not a number" },
 		{ "memory = 1", "must be at least" },
-		{ "memory = %", "not a number" },
+		{ "memory = %", "memory: the value is empty; give a number" },
 		{ "memory = 101%", "must be at most 100" },
 		{ "memory = 0%", "must be at least 1" },
 		{ "threads = 0", "threads 0: must be at least 1" },

@@ -83,7 +83,10 @@ static void test_wrong_options(void **state)
 	expect_trouble(NULL, "extmem sort", "requires an argument", SORT, "-o", NULL);
 	expect_trouble(NULL, "--record-size 0", "at least 1", "sort", "--record-size=0", f->in[0], NULL);
 	expect_trouble(NULL, "--record-size 16X", "unknown unit", "sort", "--record-size=16X", f->in[0], NULL);
-	expect_trouble(NULL, "--record-size", "not a number", "sort", "--record-size=", f->in[0], NULL);
+	expect_trouble(NULL, "--record-size: the value is empty", "a size such as", "sort", "--record-size=", f->in[0],
+		       NULL);
+	expect_trouble(NULL, "-S: the value is empty", "a size such as", SORT, "-S", "", f->in[0], NULL);
+	expect_trouble(NULL, "--run-size: the value is empty", "give a number", SORT, "--run-size=", f->in[0], NULL);
 	expect_trouble(NULL, "--record-size", "number too large", "sort", "--record-size=18446744073709551616",
 		       f->in[0], NULL);
 	expect_trouble(NULL, "-S", "number too large", SORT, "-S16777216T", f->in[0], NULL);

@@ -203,7 +203,8 @@ EM_API size_t em_cache_stats_json(const em_cache_stats *of, char *to, size_t byt
  *   EM_ERR_INVAL     out, d or opts is NULL, or a function of the policy is
  *   EM_ERR_VERSION   opts or the policy was made without its initialiser
  *   EM_ERR_RANGE     frames is not 1 to 2^24, block_bytes is no multiple of EM_BLOCK_UNIT
- *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the cache might take
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the cache might take and the disks
+ *                    with 1024 blocks beside those in frames (extmem/ctx.h)
  *   EM_ERR_FORK      the context is the parent process's
  */
 EM_API EM_NODISCARD em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts);
@@ -274,8 +275,9 @@ EM_API EM_NODISCARD em_status em_cache_invalidate(em_cache *c, em_bid bid);
  * the policy says, and changed ones are written.
  *
  * Returns EM_OK; EM_ERR_INVAL; EM_ERR_RANGE (frames is not 1 to 2^24); EM_ERR_STATE (there are to be fewer, and a block
- * is pinned or memory detached); how a write failed, EM_ERR_USER, EM_ERR_CANCELED, EM_ERR_BUSY, EM_ERR_FORK: then the
- * number is as it was, but some blocks may have left. I/O: writes of those that leave.
+ * is pinned or memory detached); EM_ERR_MEMLIMIT (as em_cache_open()); how a write failed, EM_ERR_USER,
+ * EM_ERR_CANCELED, EM_ERR_BUSY, EM_ERR_FORK: then the number is as it was, but some blocks may have left. I/O: writes
+ * of those that leave.
  */
 EM_API EM_NODISCARD em_status em_cache_resize(em_cache *c, uint32_t frames);
 

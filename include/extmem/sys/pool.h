@@ -82,7 +82,8 @@ EM_API size_t em_block_pool_stats_json(const em_block_pool_stats *of, char *to, 
  *   EM_ERR_INVAL     out, d or opts is NULL, block_bytes is no multiple of EM_BLOCK_UNIT, there are more than
  *                    2^28 buffers
  *   EM_ERR_VERSION   opts was made without its initialiser
- *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the pool might take
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the pool might take and the disks
+ *                    with 1024 blocks beside those in buffers (extmem/ctx.h)
  *   EM_ERR_FORK      the context is the parent process's
  */
 EM_API EM_NODISCARD em_status em_block_pool_open(em_block_pool **out, em_disks *d, const em_block_pool_opts *opts);
