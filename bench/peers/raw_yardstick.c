@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* raw_yardstick - memcpy bandwidth and raw O_DIRECT bandwidth (io_uring, QD n): write, read, and
  * mixed = reading one file while writing another, the ceiling of a sorting pass.
- * args: --dir D --bytes 4G --block 2M --qd 4 */
+ * Blocks are in large pages, as the library's own buffers are: a block of small pages is many pieces for a disk, or few
+ * where it happens to get pages that are side by side, so that such reads differ by a factor of two and more.
+ * args: --dir D --bytes 4G --block 2M --qd 4 --small 0 (1: in small pages) */
 #include "peer_common.h"
+#include "../large_pages.h"
 #include <liburing.h>
+
+static int small;
+
+static void *block_of(uint64_t bytes, unsigned i)
+{
+    void *p = large_pages(bytes);
+    if (!p) peer_die("mem");
+    if (small) madvise(p, bytes, MADV_NOHUGEPAGE);
+    memset(p, (int)i + 1, bytes);
+    return p;
+}
 
 static void bw(const char *path, uint64_t bytes, uint64_t block, unsigned qd, int wr)
 {
@@ -15,10 +29,7 @@ static void bw(const char *path, uint64_t bytes, uint64_t block, unsigned qd, in
     void **buf = malloc(qd * sizeof *buf);
     int fd = open(path, (wr ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY) | O_DIRECT, 0600);
     if (fd < 0 || !buf || io_uring_queue_init(qd, &ring, 0)) peer_die("open/uring");
-    for (i = 0; i < qd; i++) {
-        if (posix_memalign(&buf[i], 4096, block)) peer_die("mem");
-        memset(buf[i], (int)i + 1, block);
-    }
+    for (i = 0; i < qd; i++) buf[i] = block_of(block, i);
     phase_begin(&m);
     for (i = 0; i < qd && issued < bytes; i++, issued += block) {
         struct io_uring_sqe *s = io_uring_get_sqe(&ring);
@@ -64,8 +75,7 @@ static void mixed(const char *from, const char *to, uint64_t bytes, uint64_t blo
     unsigned i;
     if (fd[0] < 0 || fd[1] < 0 || !slot || io_uring_queue_init(2 * qd, &ring, 0)) peer_die("open/uring");
     for (i = 0; i < 2 * qd; i++) {
-        if (posix_memalign(&slot[i].buf, 4096, block)) peer_die("mem");
-        memset(slot[i].buf, (int)i + 1, block);
+        slot[i].buf = block_of(block, i);
         slot[i].wr = i & 1;
     }
     phase_begin(&m);
@@ -116,6 +126,7 @@ int main(int argc, char **argv)
     size_t cb = (size_t)1 << 30;
     char *a = malloc(cb), *b = malloc(cb);
     int i;
+    small = atoi(peer_arg(argc, argv, "small", "0"));
     memset(a, 1, cb); memset(b, 2, cb);
     phase_begin(&m);
     for (i = 0; i < 4; i++) { memcpy(b, a, cb); __asm__ volatile("" ::"r"(b) : "memory"); }
