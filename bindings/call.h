@@ -88,11 +88,19 @@ struct emb_lines {
 	uint32_t csv; /**< The separator of a CSV file; 0: it is none. */
 };
 
+/** The batch that an object has lent last (lend.h). */
+struct emb_lent {
+	em_batch batch;
+	uint64_t *ends; /**< Its own, where they are not those of the library; or NULL. */
+	uint64_t mark;  /**< Another one for each batch. */
+};
+
 struct emb_call {
 	em_errinfo detail;
 	char why[120];               /**< What an answer of a function is, which was no use. */
 	const struct emb_kind *kind; /**< Of the receiver; NULL: there is none. */
 	const void *object;
+	struct emb_lent *lent;
 	uint64_t record_bytes;       /**< Of the receiver's records ... */
 	uint64_t key_bytes;          /**< ... and their keys; 0: it has none. */
 	uint64_t order_bytes;        /**< Of the records of the order among the arguments. */
@@ -135,6 +143,7 @@ static void emb_end(void)
 	emb_call.why[0] = 0;
 	emb_call.kind = NULL;
 	emb_call.object = NULL;
+	emb_call.lent = NULL;
 	emb_call.record_bytes = 0;
 	emb_call.key_bytes = 0;
 	emb_call.order_bytes = 0;

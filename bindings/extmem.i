@@ -27,6 +27,7 @@
 #include "kinds.h"
 #include "fields.h"
 #include "keys.h"
+#include "lend.h"
 %}
 
 #ifdef SWIGPYTHON
@@ -87,9 +88,15 @@ em_status emb_btree_walk(em_btree_cursor *cursor, const void *from, const void *
 em_status emb_order_options(em_order **out, em_ctx *ctx, const char *text, em_errinfo *err);
 em_status emb_stream_sums(em_stream **out, em_stream *in, const char *field, em_errinfo *err);
 #endif
+%rename(em_sorter_back) emb_sorter_back;
+%rename(em_top_back) emb_top_back;
+%rename(em_stream_back) emb_stream_back;
+em_status emb_sorter_back(const em_sorter *s, uint64_t mark, uint64_t n, uint64_t *got);
+em_status emb_top_back(const em_top *t, uint64_t mark, uint64_t n, uint64_t *got);
+em_status emb_stream_back(const em_stream *s, uint64_t mark, uint64_t n, uint64_t *got);
 #ifdef EM_FLAT
 %apply (void *EM_ROOM, uint64_t EM_N) { (void *records, uint64_t n) };
-em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got);
+em_status emb_read(em_sorter *s, void *records, uint64_t n, uint64_t *got);
 #elif !defined(EMB_SCRIPT)
 %include "extmem/stream.h"
 %include "extmem/sink.h"
@@ -136,6 +143,8 @@ em_status emb_runs_feed(em_runs *r, em_stream *s, uint32_t flags, em_errinfo *er
 %rename(em_runs_merge) emb_runs_merge;
 em_status emb_runs_merge(em_stream **out, em_runs *r, const void *from, const void *to, uint64_t skip, uint64_t take,
 			 uint64_t memory, em_errinfo *err);
+%rename(em_block_reader_back) emb_block_reader_back;
+em_status emb_block_reader_back(const em_block_reader *r, uint64_t mark, uint64_t n, uint64_t *got);
 em_status emb_block_pool_read(em_block_pool *p, em_bid bid, void *buf, size_t bytes);
 %include "extmem/sys/cache.h"
 em_status emb_cache_read(em_cache *c, em_bid bid, void *buf, size_t bytes);

@@ -62,8 +62,7 @@ typedef struct emb_handle {
 	uint32_t load;            /**< ... and how many are on it. */
 	struct emb_handle *late;  /**< Those to be closed when nobody is inside of this, ... */
 	struct emb_handle *next;  /**< ... by this link. */
-	const char *rest;         /**< What emb_read() has left of the last batch ... */
-	size_t rest_bytes;        /**< ... and how much that is. */
+	struct emb_lent lend;     /**< The last batch. */
 } emb_handle;
 
 struct emb_on {
@@ -400,6 +399,7 @@ static void emb_unref(emb_handle *h, struct emb_gone *gone)
 			emb_due(o->what, &gone->handles);
 			free(o);
 		}
+		free(h->lend.ends);
 		free(h);
 		h = whole;
 	}
@@ -566,8 +566,8 @@ static uint64_t emb_handle_new(void *object, const struct emb_kind *kind)
 	return 0;
 }
 
-/** Begin a call on what is behind a number: the object, or NULL and a refusal.  tells: what it has read stays. */
-static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_handle **held)
+/** Begin a call on what is behind a number: the object, or NULL and a refusal. */
+static void *emb_enter(uint64_t id, const struct emb_kind *kind, emb_handle **held)
 {
 	emb_handle *h;
 
@@ -587,8 +587,6 @@ static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_
 	emb_use(h, 1);
 	pthread_mutex_unlock(&emb_lock);
 	*held = h;
-	if (!tells)
-		h->rest_bytes = 0;
 	if (kind == &emb_kind_em_order) {
 		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
 		emb_call.lines = h->lines;
@@ -596,6 +594,7 @@ static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_
 	if (!emb_call.kind) {
 		emb_call.kind = kind;
 		emb_call.object = h->object;
+		emb_call.lent = &h->lend;
 		emb_call.record_bytes = h->record_bytes;
 		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
 		emb_now.first = h;

@@ -163,33 +163,11 @@ static void emb_complete(struct emb_result *r, em_status status)
 		(void)emb_failed(r->status);
 }
 
-/* A copying read, which keeps the rest of a batch for the next one. */
+/* A copying read of records of one size. */
 static em_status emb_read(em_sorter *s, void *records, uint64_t n, uint64_t *got)
 {
-	emb_handle *h = emb_now.first;
-	char *to = (char *)records, *end = to + n * emb_call.record_bytes;
-	const em_batch *batch;
-	em_status st = EM_OK;
-
-	while (to < end && st == EM_OK) {
-		const size_t some = h->rest_bytes < (size_t)(end - to) ? h->rest_bytes : (size_t)(end - to);
-
-		if (some) {
-			memcpy(to, h->rest, some);
-			h->rest += some;
-			h->rest_bytes -= some;
-			to += some;
-			continue;
-		}
-		st = em_sorter_next(s, &batch);
-		if (st == EM_OK) {
-			h->rest = (const char *)batch->records;
-			h->rest_bytes = batch->bytes;
-		}
-	}
-	*got = (uint64_t)(to - (char *)records) / emb_call.record_bytes;
-	/* Bytes that were read before it failed are his; the failure stays. */
-	return st < 0 && *got == 0 ? st : *got || n == 0 ? EM_OK : st;
+	emb_call.lent->mark++;
+	return em_cursor_read(em_sorter_cursor(s), records, (size_t)(n * emb_call.record_bytes), NULL, n, got);
 }
 
 #endif

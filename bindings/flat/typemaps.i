@@ -7,6 +7,7 @@
  * arguments took is given back in the usual way.  A language has in its typemaps.i:
  *
  *   EM_AS_ID(...) EM_AS_BYTES(...)   its types of such arguments, where it has types
+ *   EM_AS_TOLD(...)                  the same of a handle of which a call only tells something, if that is different
  *   EM_AS_OPTIONS(...)               the same of options, if they are no bytes there
  *   EMB_ID(x)                        the number of a handle
  *   EMB_WHOLE(x)                     a number
@@ -21,6 +22,11 @@
 #endif
 %}
 
+#ifndef EM_AS_TOLD
+%define EM_AS_TOLD(pattern...)
+EM_AS_ID(pattern)
+%enddef
+#endif
 #ifndef EM_AS_OPTIONS
 %define EM_AS_OPTIONS(pattern...)
 EM_AS_BYTES(pattern)
@@ -36,19 +42,19 @@ code
 		$action
 }
 
-/* Handles.  const: it only tells, and what was read stays. */
+/* Handles. */
 
 %define EM_HANDLE(T)
 EM_AS_ID(T *)
-EM_AS_ID(const T *)
+EM_AS_TOLD(const T *)
 %typemap(in) T * (emb_handle *held = NULL) {
-	$1 = (T *)emb_enter(EMB_ID($input), &emb_kind_ ## T, 0, &held);
+	$1 = (T *)emb_enter(EMB_ID($input), &emb_kind_ ## T, &held);
 }
 %typemap(in) const T * (emb_handle *held = NULL) {
 	const uint64_t id = EMB_ID($input);
 
 	/* 0: none is given. */
-	$1 = id ? (T *)emb_enter(id, &emb_kind_ ## T, 1, &held) : NULL;
+	$1 = id ? (T *)emb_enter(id, &emb_kind_ ## T, &held) : NULL;
 }
 %typemap(freearg) T *, const T * {
 	emb_leave(held$argnum);
@@ -64,7 +70,7 @@ EM_AS_ID(const T *)
 %{
 static void *emb_enter_one(uint64_t id, const struct emb_kind *kind, struct emb_input **list, emb_handle **held)
 {
-	void *object = emb_enter(id, kind, 0, held);
+	void *object = emb_enter(id, kind, held);
 
 	emb_input(*held, list);
 	return object;
@@ -438,15 +444,5 @@ EM_AS_NUMBER(emb_fn *EM_ASKED)
 	$1 = id ? emb_keep(emb_fn_new(id, 0)) : NULL;
 }
 %typemap(freearg) emb_fn *EM_ASKED {
-	emb_finish();
-}
-
-/* A sorter that keeps what was read of its batch. */
-EM_AS_ID(em_sorter *EM_READ)
-%typemap(in) em_sorter *EM_READ (emb_handle *held = NULL) {
-	$1 = (em_sorter *)emb_enter(EMB_ID($input), &emb_kind_em_sorter, 1, &held);
-}
-%typemap(freearg) em_sorter *EM_READ {
-	emb_leave(held$argnum);
 	emb_finish();
 }

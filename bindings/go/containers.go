@@ -100,7 +100,7 @@ func (c *ends[T]) Drain() iter.Seq[T] {
 			err = io.EOF
 		}
 		return []T{one}, err
-	})
+	}, nil)
 }
 
 // flows are ends that streams come from and lead to.

@@ -157,9 +157,24 @@ type object struct {
 // Err is what stopped an iterator.
 func (o *object) Err() error { return o.err }
 
-// each iterates over what comes in batches, up to io.EOF.
-func each[T any](o *object, next func() ([]T, error)) iter.Seq[T] {
+// each iterates over what comes in batches, up to io.EOF.  back, if there is one, is em_sorter_back() or its like: what a
+// loop that is left has not come to is what comes next, unless batches were read in it.
+func each[T any](o *object, next func() ([]T, error), back func(handle, uint64, uint64) *raw.Result) iter.Seq[T] {
 	return func(yield func(T) bool) {
+		through := func(some []T) bool {
+			seen := 0
+			if back != nil {
+				mark, _ := number(back(o, 0, 0))
+				defer func() { back(o, mark, uint64(len(some)-seen)) }()
+			}
+			for seen < len(some) {
+				seen++
+				if !yield(some[seen-1]) {
+					return false
+				}
+			}
+			return true
+		}
 		for {
 			some, err := next()
 			if err != nil {
@@ -168,10 +183,8 @@ func each[T any](o *object, next func() ([]T, error)) iter.Seq[T] {
 				}
 				return
 			}
-			for _, one := range some {
-				if !yield(one) {
-					return
-				}
+			if !through(some) {
+				return
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -387,6 +388,20 @@ var runs = map[string]run{
 	},
 }
 
+// leave adds what loops see that are left at the first and at the second record, and what another one sees.
+func leave[T any](t *testing.T, seen *[]T, all func() iter.Seq[T], failed func() error) {
+	for stop := range 3 {
+		n := 0
+		for one := range all() {
+			*seen = append(*seen, one)
+			if n++; n == stop+1 && stop < 2 {
+				break
+			}
+		}
+	}
+	check(t, failed())
+}
+
 func streamed(t *testing.T, ctx *Context, text string) *Stream[uint64] {
 	all := parse(t, text)
 	s, err := StreamOf(ctx, func() ([]uint64, error) {
@@ -401,6 +416,32 @@ func streamed(t *testing.T, ctx *Context, text string) *Stream[uint64] {
 }
 
 func init() {
+	runs["leave"] = func(t *testing.T, ctx *Context, dir string, a []string) (seen []uint64, err error) {
+		switch a[0] {
+		case "stream":
+			s := streamed(t, ctx, a[1])
+			leave(t, &seen, s.All, s.Err)
+		case "top":
+			s, err := NewTop[uint64](ctx, nil, 0, 100, nil)
+			check(t, err)
+			check(t, s.Push(parse(t, a[1])...))
+			leave(t, &seen, s.All, s.Err)
+		default:
+			s, err := NewSorter[uint64](ctx, nil, nil)
+			check(t, err)
+			check(t, s.Push(parse(t, a[1])...))
+			for one := range s.All() {
+				seen = append(seen, one)
+				break
+			}
+			room := make([]uint64, 1)
+			_, err = s.Next(room)
+			check(t, err)
+			seen = append(seen, room...)
+			leave(t, &seen, s.All, s.Err)
+		}
+		return seen, nil
+	}
 	runs["stream"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
 		order, err := NewOrder[uint64](ctx, "")
 		more, err2 := MapStream(streamed(t, ctx, a[0]), func(some []uint64) ([]uint64, error) {
@@ -678,6 +719,14 @@ func init() {
 				func(x, y *string) (string, error) { return one(x) + "+" + one(y), nil })
 			check(t, err)
 			return told(t, s)
+		},
+		"lineleave": func(t *testing.T, ctx *Context, dir string, a []string) string {
+			s, err := NewLines(ctx, nil, nil)
+			check(t, err)
+			check(t, s.Push(strings.Split(a[0], "|")...))
+			var seen []string
+			leave(t, &seen, s.All, s.Err)
+			return strings.Join(seen, "|")
 		},
 		"linetee": func(t *testing.T, ctx *Context, dir string, a []string) string {
 			x, y, err := lineStream(t, ctx, dir, a[0]).Tee(true)

@@ -75,22 +75,14 @@ func (s *Sorter[T]) Read(room []T) (int, error) {
 	return s.Next(room)
 }
 
-// All iterates over the rest of the records; Err tells whether that failed.
+// All iterates over the rest of the records; Err tells whether that failed.  A loop goes on where the one before was left.
 func (s *Sorter[T]) All() iter.Seq[T] {
-	var room []T
 	return each(&s.object, func() ([]T, error) {
 		if err := s.end(); err != nil {
 			return nil, err
 		}
-		if sizeOf[T]() == 0 {
-			return batch[T](raw.Em_sorter_next(s))
-		}
-		if room == nil {
-			room = make([]T, max(chunk/sizeOf[T](), 1))
-		}
-		n, err := s.Next(room)
-		return room[:n], err
-	})
+		return batch[T](raw.Em_sorter_next(s))
+	}, raw.Em_sorter_back)
 }
 
 // WriteFile writes what is left into a file, which appears when it is whole.
@@ -159,7 +151,7 @@ func (t *Top[T]) All() iter.Seq[T] {
 			t.finished = true
 		}
 		return batch[T](raw.Em_top_next(t))
-	})
+	}, raw.Em_top_back)
 }
 
 // Files.  The order is of lines (NewTextOrder) or of records of one size; opts are the fields of em_sort_opts.

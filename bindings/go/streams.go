@@ -324,7 +324,7 @@ func (s *Stream[T]) Batch(records uint64) error { return only(raw.Em_stream_batc
 func (s *Stream[T]) Next() ([]T, error) { return batch[T](raw.Em_stream_next(s)) }
 
 // All iterates over the rest of the records; Err tells whether that failed.
-func (s *Stream[T]) All() iter.Seq[T] { return each(&s.object, s.Next) }
+func (s *Stream[T]) All() iter.Seq[T] { return each(&s.object, s.Next, raw.Em_stream_back) }
 
 // Count is how many records were not returned yet, or Unknown.
 func (s *Stream[T]) Count() uint64 { return raw.Em_stream_count(s) }

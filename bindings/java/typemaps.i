@@ -23,6 +23,9 @@ EM_JAVA(in_c, below, type, make, pattern)
 %typemap(javain, post="      java.lang.ref.Reference.reachabilityFence($javainput);") pattern #make
 %enddef
 %define EM_AS_ID(pattern...)
+EM_JAVA_ALIVE(jlong, long, Handle, $javainput.id(), pattern)
+%enddef
+%define EM_AS_TOLD(pattern...)
 EM_JAVA_ALIVE(jlong, long, Handle, $javainput.id, pattern)
 %enddef
 %define EM_AS_BYTES(pattern...)
@@ -536,7 +539,7 @@ EM_NUMBERS(uint64_t, unsigned long long, size_t, unsigned long, uint32_t, unsign
 %ignore EM_VERSION_STRING;
 
 /* What the facade calls beside the library. */
-EM_AS_ID(uint64_t EM_ID)
+EM_AS_TOLD(uint64_t EM_ID)
 int emb_close(uint64_t EM_ID, int collected);
 void emb_cancel(uint64_t EM_ID);
 int emb_is_open(uint64_t EM_ID);

@@ -83,7 +83,7 @@ local function split(opts, ...)
 	end
 	return own[1] or extmem.default_context(), rest, table.unpack(own, 2, 1 + select("#", ...))
 end
--- Items one by one, of lists that a function gives until there is none.
+-- Items one by one, of lists that a function gives until there is none; and how many the last one has left.
 local function each(more)
 	local list, at = {}, 0
 	return function()
@@ -92,7 +92,7 @@ local function each(more)
 			list, at = more() or {}, 1
 		end
 		return list[at]
-	end
+	end, function() return math.max(#list - at, 0) end
 end
 
 -- How records are sorted.  key: fields ("f1,-f0", where - is descending), options of the command for lines
@@ -143,12 +143,18 @@ function Pull:batches()
 		return self:next_batch()
 	end
 end
+-- A loop that is left gives back what it has not come to, unless batches were read in it.  An iterator that is called
+-- by hand has the rest of its batch.
 function Pull:each()
-	local batches = self:batches()
-	return each(function()
+	local batches, mark = self:batches(), 0
+	local next_, left = each(function()
 		local batch = batches()
+		mark = self:call("back", 0, 0)
 		return type(batch) == "string" and self:items(batch) or batch
 	end)
+	return next_, nil, nil, setmetatable({}, {__close = function()
+		return left() > 0 and not self:closed() and self:call("back", mark, left())
+	end})
 end
 function Pull:read()
 	local all = {}

@@ -94,6 +94,7 @@ declare class Batches extends Base implements Iterable<Item> {
 	/** The next records, which are a copy, or null behind the last. */
 	nextBatch(): Some | null;                                      // = next
 	batches(): Generator<Some>;
+	/** A loop that is left gives back what it has not come to, unless batches were read meanwhile. */
 	[Symbol.iterator](): Iterator<Item>;
 }
 

@@ -124,13 +124,12 @@ class Records extends Shape {
 	/** Bytes as they are shown. */
 	wrap(b) { return this.Array ? new this.Array(b.buffer, b.byteOffset, b.byteLength / this.bytes) : b; }
 
-	/** Those of what is shown. */
-	*items(some) {
-		if (this.Array)
-			yield* some;
-		else
-			for (let at = 0; at < some.byteLength; at += this.bytes)
-				yield this.unpack(some.subarray(at, at + this.bytes));
+	/** Those of what is shown; an iterator of them goes on where a loop was left. */
+	items(some) {
+		let at = 0;
+		const next = () => at === some.byteLength ? { done: true, value: undefined }
+			: { done: false, value: this.unpack(some.subarray(at, at += this.bytes)) };
+		return this.Array ? some : { next, [Symbol.iterator]() { return this; } };
 	}
 
 	join(batches) {

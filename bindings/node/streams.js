@@ -9,14 +9,18 @@ class Batches extends Base {
 	/** It, ready to be read. */
 	_finished() { return this; }
 
-	*batches() {
-		for (let batch = this._finished().nextBatch(); batch !== null; batch = this.nextBatch())
-			yield batch;
-	}
+	*batches() { yield* until(() => this._finished().nextBatch()); }
 
 	*[Symbol.iterator]() {
-		for (const batch of this.batches())
-			yield* this.records.items(batch);
+		for (const batch of this.batches()) {
+			const items = this.records.items(batch)[Symbol.iterator](), mark = this._do('back', 0, 0);
+			try {
+				yield* items;
+			} finally {
+				if (!this.closed)
+					this._do('back', mark, Array.from(items).length);
+			}
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ typedef struct emb_handle {
 	struct emb_lines lines;      /**< Of an order. */
 	PyObject *keep;              /**< What callbacks need as long as it lives; NULL: nothing. */
 	struct emb_batch *lent[2];   /**< The last batch, and ends of its records; they keep the handle. */
+	struct emb_lent lend;
 	PyObject *format;            /**< How its batches are read: (bytes of an item, format as bytes), or NULL. */
 	Py_buffer *held;             /**< The memory of a request, or NULL. */
 	struct emb_handle **on;      /**< What it is a part of (a cursor of its tree), the pool that it shares, or
@@ -584,6 +585,7 @@ static void emb_handle_dealloc(PyObject *self)
 		h->object = NULL;
 	}
 	emb_shut(h);
+	free(h->lend.ends);
 	Py_CLEAR(h->format);
 	emb_form_clear(&h->form);
 	emb_form_clear(&h->keys);
@@ -797,6 +799,7 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 	if (!emb_call.kind) {
 		emb_call.kind = kind;
 		emb_call.object = h->object;
+		emb_call.lent = &h->lend;
 		emb_call.record_bytes = h->record_bytes;
 		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
 		emb_number = h->number;

@@ -64,6 +64,7 @@ struct emb_handle {
 	struct emb_orders *orders;   /**< Those that it was made with, of a group those of its parts. */
 	struct emb_fn *fn;           /**< Of an order: its function, which the library frees, or NULL. */
 	emb_handle *whole;           /**< What it is a part of (a cursor of its tree), or NULL. */
+	struct emb_lent lend;        /**< The last batch. */
 	emb_handle *late, *next;     /**< What waits until nobody is inside, or no stream is open; held. */
 };
 
@@ -251,6 +252,7 @@ static void emb_unref(emb_env *env, emb_handle *h)
 		emb_fns_free(h->nodes);
 		emb_now.env = before;
 		emb_shape_unref(h->shape);
+		free(h->lend.ends);
 		free(h);
 		h = whole;
 	}
@@ -579,6 +581,7 @@ static emb_handle *emb_take(emb_env *env, emb_value v, const struct emb_kind *ki
 	if (!emb_call.kind) {
 		emb_call.kind = kind;
 		emb_call.object = h->object;
+		emb_call.lent = &h->lend;
 		emb_call.record_bytes = h->record_bytes;
 		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
 		emb_now.first = h;

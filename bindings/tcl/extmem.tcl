@@ -49,10 +49,13 @@ proc ::extmem::Split {arguments args} {
 	return [list [expr {$ctx eq "" ? [defaultContext] : $ctx}] $rest {*}[lrange $own 1 end]]
 }
 
-# Run a body for each item in the scope of who called a method.
+# Run a body for each item in the scope of who called a method, which counts them as seen.
 proc ::extmem::Run {level name items body} {
 	upvar $level $name item
+	upvar 1 seen seen
+	set seen 0
 	foreach item $items {
+		incr seen
 		set code [catch {uplevel $level $body} result options]
 		switch $code {
 			0 - 4 {}
@@ -214,9 +217,15 @@ oo::class create ::extmem::Pull {
 		if {$format eq "lines" || [string length $batch] == 0} { return $batch }
 		return [::extmem::core::items $handle $batch]
 	}
+	# What a loop that is left has not come to goes back, unless batches were read in it.
 	method foreach {name body} {
 		while {[llength [set items [my Batch]]] > 0} {
-			if {[::extmem::Run 2 $name $items $body]} { return }
+			set mark [my call back 0 0]
+			try {
+				if {[::extmem::Run 2 $name $items $body]} { return }
+			} finally {
+				if {$seen < [llength $items]} { catch {my call back $mark [expr {[llength $items] - $seen}]} }
+			}
 		}
 	}
 	method read {} {

@@ -53,8 +53,8 @@ EM_API EM_NODISCARD em_status em_stream_sort(em_stream **out, em_stream *in, con
  *  pull.  EM_OK; EM_ERR_INVAL: a pointer is NULL, or s is another kind of stream; EM_ERR_VERSION. */
 EM_API EM_NODISCARD em_status em_stream_sort_stats_get(const em_stream *s, em_sort_stats *stats);
 
-/** The records that a sorter is going to lend (em_sorter_next()), where they are.  It may still have to be finished,
- *  before the first pull.  EM_ERR_NOTSUP: they have any length. */
+/** The records that a sorter is going to lend (em_sorter_next()), where they are, behind what is left in the window of
+ *  its cursor.  It may still have to be finished, before the first pull.  EM_ERR_NOTSUP: they have any length. */
 EM_API EM_NODISCARD em_status em_stream_sorter(em_stream **out, em_sorter *sorter, em_errinfo *err);
 
 /** Push to a sorter (em_sorter_push()); em_sink_finish() is em_sorter_finish(). */

@@ -34,12 +34,26 @@ static em_status tell(const em_sorter *sorter, em_status st, em_errinfo *err)
 	return emi_fail(err, st, "%s", em_status_text(st));
 }
 
+/* Of a sorter of the caller's: what is left in the window of its cursor. */
+static int lend_window(em_stream *s, em_cursor *c)
+{
+	if (s->varied || c->cur == c->end)
+		return 0;
+	s->source.at = c->cur;
+	s->source.end = c->end;
+	c->cur = c->end;
+	return 1;
+}
+
 static em_status lend(em_stream *s, em_errinfo *err)
 {
 	sort_stream *t = (sort_stream *)(void *)s;
 	const em_batch *batch;
-	const em_status st = em_sorter_next(t->sorter, &batch);
+	em_status st;
 
+	if (lend_window(s, em_sorter_cursor(t->sorter)))
+		return EM_OK;
+	st = em_sorter_next(t->sorter, &batch);
 	if (st < EM_OK)
 		return tell(t->sorter, st, err);
 	if (st == EM_OK && s->varied) {

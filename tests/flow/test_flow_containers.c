@@ -128,6 +128,7 @@ static void test_sorter(void **state)
 	em_order *order;
 	em_sorter *sorter;
 	const em_batch *batch;
+	const void *record;
 	uint64_t *x, *y;
 	em_errinfo err;
 	flow_case t;
@@ -149,6 +150,16 @@ static void test_sorter(void **state)
 	em_stream_close(in);
 	em_sink_close(k);
 	flow_assert(&t, s, y, 50000);
+	em_sorter_close(sorter);
+
+	/* One of which some were taken. */
+	assert_int_equal(em_sorter_open(&sorter, t.ctx, order, NULL), EM_OK);
+	assert_int_equal(em_sorter_push(sorter, x, 50000), EM_OK);
+	assert_int_equal(em_sorter_finish(sorter), EM_OK);
+	assert_int_equal(em_cursor_next(em_sorter_cursor(sorter), &record), EM_OK);
+	assert_memory_equal(record, y, 8);
+	assert_int_equal(em_stream_sorter(&s, sorter, &t.err), EM_OK);
+	flow_assert(&t, s, y + 1, 49999);
 	em_sorter_close(sorter);
 
 	/* One that is not finished. */

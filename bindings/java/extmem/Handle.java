@@ -2,6 +2,9 @@
 package extmem;
 
 import java.lang.ref.Cleaner;
+import java.util.Iterator;
+import java.util.List;
+import java.util.function.Supplier;
 
 /** What has to be closed.  One thread uses it at a time; what nobody has any more is closed when it is collected. */
 public abstract class Handle implements AutoCloseable {
@@ -10,11 +13,28 @@ public abstract class Handle implements AutoCloseable {
 	private final Cleaner.Cleanable cleanable;
 	/** What only this has, and closes: an order that it made for itself, or null. */
 	Handle own;
+	/** The iterator of what it lends, or null. */
+	private Batches<?> loop;
 
 	Handle(long id) {
 		this.id = id;
 		// To close it again does nothing, and no number is used again.
 		cleanable = CLEANER.register(this, () -> RawJNI.emb_close(id, 1));
+	}
+
+	/** Its number, for a call: what a loop has not come to is what that begins with. */
+	final long id() {
+		if (loop != null)
+			loop.giveBack();
+		return id;
+	}
+
+	/** Its one iterator, so that a loop goes on where the one before was left. */
+	@SuppressWarnings("unchecked")
+	final <T> Iterator<T> loop(Supplier<List<T>> more, Batches.Back back) {
+		if (loop == null || loop.ended())
+			loop = new Batches<>(more, back);
+		return (Iterator<T>)loop;
 	}
 
 	/** Give back what it has; to close it again does nothing. */
@@ -23,6 +43,7 @@ public abstract class Handle implements AutoCloseable {
 		if (RawJNI.emb_close(id, 0) == 0)
 			throw ExtmemException.busy("a call is in progress on what it is a part of");
 		cleanable.clean();
+		loop = null;
 		if (own != null)
 			own.close();
 	}

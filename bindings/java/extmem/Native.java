@@ -126,7 +126,7 @@ final class Native {
 	static byte[] ids(Iterable<? extends Handle> all) {
 		ByteArrayOutputStream ids = new ByteArrayOutputStream();
 		for (Handle one : all)
-			ids.writeBytes(wrap(new byte[8]).putLong(one.id).array());
+			ids.writeBytes(wrap(new byte[8]).putLong(one.id()).array());
 		return ids.toByteArray();
 	}
 

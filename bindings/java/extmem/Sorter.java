@@ -3,13 +3,11 @@ package extmem;
 
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 
 /** Sorts records of one size: push, then read, or iterate over what is left. */
 public class Sorter<T> extends Input<T> implements Iterable<T> {
-	private static final int CHUNK = 1 << 16;
 	private final Order<T> order;
 	private boolean finished;
 
@@ -74,21 +72,17 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 
 	private List<T> batch() {
 		end();
-		if (type.bytes == 0)
-			return type.batch(Raw.em_sorter_next(this));
-		byte[] room = type.room(Math.max(CHUNK / type.bytes, 1));
-		int n = next(room);
-		return n < 0 ? null : type.decodeAll(Arrays.copyOf(room, n * type.bytes));
+		return type.batch(Raw.em_sorter_next(this));
 	}
 
-	/** Take out the rest of the records, in order; finishes, if that was not done. */
+	/** Take out the rest of the records, in order; finishes, if that was not done.  There is one iterator, which goes on
+	 *  where a loop was left. */
 	@Override
 	public Iterator<T> iterator() {
-		return new Batches<>(this::batch);
+		return loop(this::batch, (mark, n) -> Raw.em_sorter_back(this, mark, n));
 	}
 
-	/** What is left as a stream: all, or what is behind the batch that was read from last.  It may be finished
-	 *  later, before the first pull. */
+	/** What is left as a stream.  It may be finished later, before the first pull. */
 	public Stream<T> stream() { return new Stream<>(order.ctx, type, Raw.em_stream_sorter(this)); }
 
 	/** Push to it; it is finished when that is. */

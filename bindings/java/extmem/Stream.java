@@ -254,9 +254,10 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 		return Native.bytes(Raw.em_stream_next(this));
 	}
 
+	/** There is one, which goes on where a loop was left. */
 	@Override
 	public Iterator<T> iterator() {
-		return new Batches<>(() -> type.batch(Raw.em_stream_next(this)));
+		return loop(() -> type.batch(Raw.em_stream_next(this)), (mark, n) -> Raw.em_stream_back(this, mark, n));
 	}
 
 	/** How many records were not lent yet, or {@link #UNKNOWN}. */

@@ -287,6 +287,48 @@ final class Scenarios {
 		return null;
 	}
 
+	/** What loops have seen that are left at the first and at the second record, and what another one sees. */
+	private static <T> List<T> left(Iterable<T> all, List<T> seen) {
+		for (int stop = 1; stop <= 2; stop++) {
+			int n = 0;
+			for (T one : all) {
+				seen.add(one);
+				if (++n == stop)
+					break;
+			}
+		}
+		all.forEach(seen::add);
+		return seen;
+	}
+
+	private List<Long> leave() {
+		List<Long> seen = new ArrayList<>();
+		try (Order<Long> order = Order.of(ctx, Type.U64);
+			Stream<Long> stream = streamed(a[1]);
+			Top<Long> top = new Top<>(order, 0, 100, null);
+			Sorter<Long> s = new Sorter<>(order, null)) {
+			if (a[0].equals("stream"))
+				return left(stream, seen);
+			top.pushAll(parse(a[1]));
+			if (a[0].equals("top"))
+				return left(top, seen);
+			s.pushAll(parse(a[1]));
+			seen.add(s.iterator().next());
+			long[] room = new long[1];
+			equal(s.read(room), 1);
+			seen.add(room[0]);
+			return left(s, seen);
+		}
+	}
+
+	private List<Long> lineleave() {
+		try (Order<String> order = Order.lines(ctx, ""); Lines s = new Lines(order, null)) {
+			s.pushAll(Arrays.asList(a[0].split("\\|")));
+			equal(String.join("|", left(s, new ArrayList<>())), a[1]);
+			return null;
+		}
+	}
+
 	private List<Long> missing() {
 		try (Order<String> order = Order.lines(ctx, "")) {
 			order.sortFiles(List.of(dir.resolve(a[0])), dir.resolve("out"), null);
@@ -572,6 +614,8 @@ final class Scenarios {
 		case "misorder" -> misorder();
 		case "reentry" -> reentry();
 		case "batch" -> batch();
+		case "leave" -> leave();
+		case "lineleave" -> lineleave();
 		case "missing" -> missing();
 		case "stream" -> stream();
 		case "set" -> set();

@@ -183,6 +183,38 @@ function run.batch(list)
 	t.equal(#s:items(batch), #numbers(list))
 	return "copied"
 end
+-- What loops have seen that are left at the first and at the second item, then a batch, then another loop.
+local function left(s)
+	local seen = {}
+	for stop = 1, 2 do
+		local n = 0
+		for item in s:each() do
+			seen[#seen + 1], n = item, n + 1
+			if n == stop then
+				break
+			end
+		end
+	end
+	local batch = s:next_batch()
+	table.move(type(batch) == "string" and s:items(batch) or batch, 1, 100, #seen + 1, seen)
+	table.move(s:read(), 1, 100, #seen + 1, seen)
+	return seen
+end
+function run.leave(what, list)
+	if what == "stream" then
+		return left(extmem.Stream("<Q", numbers(list), opts()))
+	elseif what == "top" then
+		return left(extmem.Top("<Q", 100, opts()):push(numbers(list)))
+	end
+	return left(sorter("<Q", numbers(list)))
+end
+function run.lineleave(text)
+	local lines = {}
+	for line in (text .. "|"):gmatch("([^|]*)|") do
+		lines[#lines + 1] = line
+	end
+	return table.concat(left(sorter("lines", lines)), "|")
+end
 function run.missing(name)
 	return extmem.sort_file(t.path(name), t.path("out"), opts())
 end

@@ -49,6 +49,21 @@ const lineFile = (dir, text, name = 'in') => {
 const twoFiles = (ctx, dir, ...texts) => texts.map((text, i) =>
 	extmem.Stream.lines(lineFile(dir, text, `in${i}`), { ctx }));
 
+/** What loops have seen that are left at the first and at the second item, then a batch, then another loop. */
+const left = (s) => {
+	const seen = [];
+	for (const stop of [1, 2]) {
+		let n = 0;
+		for (const item of s) {
+			seen.push(item);
+			if (++n === stop)
+				break;
+		}
+	}
+	const [one] = s;
+	return [...seen, one, ...s.nextBatch(), ...s];
+};
+
 const run = {
 	sort: (ctx, dir, spec, values) => [...sorter(ctx, spec, items(spec, values))],
 	sort2(ctx, dir, key, first, second, expected) {
@@ -229,6 +244,11 @@ const run = {
 		assert.throws(() => s.nextBatch(), (e) => e instanceof Mine && e.message === 'of the caller');
 		s.nextBatch();
 	},
+	leave(ctx, dir, what, values) {
+		return left(what === 'stream' ? stream(ctx, values) : what === 'top'
+			? new extmem.Top('u64', 100, { ctx }).push(numbers(values)) : sorter(ctx, 'u64', numbers(values)));
+	},
+	lineleave: (ctx, dir, text) => left(sorter(ctx, 'lines', text.split('|'))).join('|'),
 	linetee: (ctx, dir, text) => extmem.Stream.lines(lineFile(dir, text), { ctx }).tee({ spill: true })
 		.flatMap((s) => [...s]).join('|'),
 	lineset(ctx, dir, operation, first, second) {

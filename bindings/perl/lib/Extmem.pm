@@ -44,15 +44,16 @@ sub _split {
 	return ($ctx // default_context(), \%rest, map { delete $rest{$_} } @names);
 }
 
-# Items one by one, of arrays that a function gives until there is none.
+# Items one by one, of arrays that a function gives until there is none.  Another one is told how many of the last array
+# are left when nobody has the iterator any more.
 sub _each {
-	my ($more) = @_;
-	my ($list, $at) = ([], 0);
+	my $rest = bless [[], 0, @_], 'Extmem::Rest';
 	return sub {
-		($list, $at) = ($more->() // return, 0) while $at >= @$list;
-		return $list->[$at++];
+		@$rest[0, 1] = ($rest->[2]->() // return, 0) while $rest->[1] >= @{$rest->[0]};
+		return $rest->[0][$rest->[1]++];
 	};
 }
+sub Extmem::Rest::DESTROY { my ($list, $at, undef, $back) = @{$_[0]}; return $back && $back->(@$list - $at) }
 
 sub _order {
 	my ($format, $key, $ctx, $cmp) = @_;
@@ -195,10 +196,12 @@ package Extmem::Pull {
 	# The next records: side by side, or, of lines, in an array; undef behind the last.  Ends the input.
 	sub next_batch { my $self = shift; $self->finish if !$self->{finished}; return $self->call('next') }
 
-	# An iterator: a function that returns the next item, or undef.
+	# An iterator: a function that returns the next item, or undef.  When nobody has it any more it gives back what it
+	# has not come to, unless other batches were read since; until then it has the rest of its batch.
 	sub each {    ## no critic
-		my $self = shift;
-		return Extmem::_each(sub { return $self->next_items });
+		my ($self, $mark) = shift;
+		my $more = sub { my $list = $self->next_items; $mark = $self->call('back', 0, 0); return $list };
+		return Extmem::_each($more, sub { local $@ = undef; eval { $self->call('back', $mark, $_[0]) } });
 	}
 
 	sub read {    ## no critic
@@ -207,10 +210,7 @@ package Extmem::Pull {
 		return @all;
 	}
 
-	sub next_items {
-		my $batch = $_[0]->next_batch;
-		return !defined $batch || ref $batch ? $batch : $_[0]->items($batch);
-	}
+	sub next_items { my $b = $_[0]->next_batch; return !defined $b || ref $b ? $b : $_[0]->items($b) }
 
 	sub batches {
 		my ($self, @all) = @_;

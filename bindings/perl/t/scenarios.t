@@ -33,7 +33,24 @@ sub file {
 	return Extmem::Stream->file('lines', $path, ctx => $ctx);
 }
 
+# What loops have seen that are left at the first and at the second item, then a batch, then another loop.
+sub left {
+	my ($s, @seen) = shift;
+	for my $stop (1, 2) {
+		my $next = $s->each;
+		push @seen, $next->() for 1 .. $stop;
+	}
+	push @seen, @{$s->next_items}, $s->read;
+	return \@seen;
+}
+
 my %run = (
+	leave => sub {
+		my ($what, @n) = ($_[0], numbers($_[1]));
+		return left($what eq 'stream' ? Extmem::Stream->new('<Q', [@n], ctx => $ctx)
+			: $what eq 'top' ? Extmem::Top->new('<Q', 100, ctx => $ctx)->push([@n]) : sorter('<Q', [@n]));
+	},
+	lineleave => sub { return join '|', @{left(sorter('lines', [split /\|/, $_[0]]))} },
 	sort  => sub { my ($spec, $list) = @_; return [sorter($format{$spec}, [numbers($list)])->read] },
 	sort2 => sub {
 		my ($name, $first, $second, $expected) = @_;

@@ -663,7 +663,7 @@ class BlockList(_Object):  # em_block_list
         # freed when they were read.
 
 class BlockReader(_Batches): ...  # em_block_reader
-    # The records of a list.
+    # The records of a list.  Of one that goes backwards a loop that is left loses the rest of its block.
 
 class BlockPool(_Object):  # em_block_pool
     # Buffers for writing behind the caller's back, and for reading what was hinted at: lend() one to fill, which

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Streams, whose records are made when they are asked for, and sinks, to which they are pushed: batch by batch, with
 nothing in between on a disk."""
+from functools import reduce
+from operator import iadd, length_hint
+
 from . import _extmem as _c
 from .base import NAMES, _Object, made
 from .records import of, ordered, split
@@ -12,22 +15,21 @@ class _Batches(_Object):
 
     def batches(self):
         """Iterate over batches, which are views until the next one comes; a sorter is finished if it was not."""
-        if not self._done:
-            self.finish()
+        self._done or self.finish()
         yield from iter(self.next_batch, None)
 
     def __iter__(self):
+        """Items; a loop that is left gives back what it has not come to, unless other batches were read meanwhile."""
         for batch in self.batches():
-            yield from self.records.items(batch) if self.records else split(batch)
+            items, mark = iter(self.records.items(batch) if self.records else split(batch)), self.back(0, 0)
+            try:
+                yield from items
+            finally:
+                self.closed or self.back(mark, length_hint(items))
 
     def read(self):
         """All that is left, copied: an array of NumPy, a memoryview, or bytes; a list of lines."""
-        if not self.records:
-            return list(self)
-        out = bytearray()
-        for batch in self.batches():
-            out += batch
-        return self.records.wrap(out)
+        return self.records.wrap(reduce(iadd, self.batches(), bytearray())) if self.records else list(self)
 
 
 def named(stream, key):

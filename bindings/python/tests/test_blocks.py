@@ -4,6 +4,7 @@ import tempfile
 import threading
 import time
 import unittest
+from itertools import islice
 
 import extmem
 
@@ -126,6 +127,9 @@ class Blocks(Base):
                 self.assertEqual((blocks.info()["records"], disks.stats()["blocks"]), (n, -(-n // 512)))
                 back = [batch.tolist() for batch in blocks.reader(flags=extmem.EM_BLOCKS_REVERSE).batches()]
                 self.assertEqual(sum(back[::-1], []), data.tolist())
+                r = blocks.reader()
+                self.assertEqual(list(islice(r, 3)) + list(islice(r, 700)) + list(r), data.tolist())
+                r.close()
                 r = blocks.reader(flags=extmem.EM_BLOCKS_CONSUME)
                 blocks.close()
                 self.assertEqual(list(r), data.tolist())

@@ -266,6 +266,28 @@ class Scenarios(unittest.TestCase):
             s.next_batch()
         s.next_batch()
 
+    def left(self, s):
+        """What loops have seen that are left at the first and at the second item, then what is left."""
+        seen = []
+        for stop in 1, 2:
+            for n, item in enumerate(s, 1):
+                seen.append(item)
+                if n == stop:
+                    break
+        seen.append(next(iter(s)))
+        seen += s.records.items(s.next_batch()) if s.records else []
+        return seen + list(s)
+
+    def run_leave(self, what, values):
+        if what == "stream":
+            return self.left(self.stream(values))
+        s = extmem.Top("<Q", 100, ctx=self.ctx) if what == "top" else self.sorter("<Q", [])
+        s.push(numbers(values))
+        return self.left(s)
+
+    def run_lineleave(self, text):
+        return b"|".join(self.left(self.sorter("lines", text.split("|")))).decode()
+
     def run_linetee(self, text):
         return "|".join(map(self.told, self.lines(text).tee(spill=True)))
 

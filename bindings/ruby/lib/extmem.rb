@@ -79,6 +79,16 @@ module Extmem
     def json = stats[:json]
     def items(bytes) = Core.items(@handle, bytes)
     def packed(items) = Core.packed(@handle, items)
+
+    private
+
+    # Items of a batch; when the block is left those that it has not come to are next again.
+    def each_of(batch)
+      list, mark, seen = batch.is_a?(Array) ? batch : items(batch), call(:back, 0, 0), 0
+      list.each { |item| (seen += 1) && yield(item) }
+    ensure
+      call(:back, mark, list.size - seen) if mark && !closed?
+    end
   end
 
   # Budgets, scratch disks, threads: fields of em_ctx_opts, or a text ('memory=64M,threads=2,dir=/fast').
@@ -214,10 +224,11 @@ module Extmem
       self
     end
 
+    # A block that is left gives back what it has not come to, unless batches were read in it.
     def each(&block)
       return to_enum(:each) unless block
 
-      each_batch { |batch| (batch.is_a?(Array) ? batch : items(batch)).each(&block) }
+      each_batch { |batch| each_of(batch, &block) }
     end
 
     def size = call(:pushed)

@@ -223,6 +223,26 @@ module Scenarios
     s.next_batch
   end
 
+  # What loops have seen that are left at the first and at the second item, then a batch, then another loop.
+  def left(pull)
+    seen = []
+    [1, 2].each do |stop|
+      pull.each.with_index(1) do |item, n|
+        seen << item
+        break if n == stop
+      end
+    end
+    batch = pull.next_batch
+    seen.concat(batch.is_a?(Array) ? batch : pull.items(batch), pull.to_a)
+  end
+
+  def leave(what, list)
+    n = numbers(list)
+    left({ 'stream' => -> { streamed(list) }, 'top' => -> { Extmem::Top.new('<Q', 100, ctx: ctx).push(n) },
+           'sorter' => -> { sorter('<Q', n) } }[what].call)
+  end
+
+  def lineleave(text) = left(sorter('lines', text.split('|'))).join('|')
   def linetee(text) = file(text).tee(spill: true).flat_map(&:to_a).join('|')
   def lineset(operation, first, second) = file(first).set(operation, file(second, 'right')).to_a.join('|')
 

@@ -249,6 +249,28 @@ proc run_linecount {keys first second} {
 	set s [[[lines $first] merge [list [lines $second right]] $keys] unique $keys lines]
 	return [string map {\t :} [join [$s read] |]]
 }
+# What loops have seen that are left at the first and at the second item, then a batch, then another loop.
+proc left {s {packs 1}} {
+	set seen {}
+	foreach stop {1 2} {
+		set n 0
+		$s foreach item {
+			lappend seen $item
+			if {[incr n] == $stop} { break }
+		}
+	}
+	set next [expr {"packednext" in [info object methods $s -all] ? "packednext" : "next_packed"}]
+	set batch [$s $next]
+	return [concat $seen [expr {$packs ? [$s items $batch] : $batch}] [$s read]]
+}
+proc run_leave {what list} {
+	return [left [switch $what {
+		stream { streamed $list }
+		top { [extmem top <Q 100 -ctx $::ctx] push $list }
+		sorter { sorter <Q $list }
+	}]]
+}
+proc run_lineleave {text} { return [join [left [sorter lines [split $text |]] 0] |] }
 proc run_missing {name} { extmem sortfile [list $::dir/$name] $::dir/out -ctx $::ctx }
 
 set f [open $env(EM_SRCDIR)/bindings/scenarios.txt]

@@ -105,7 +105,7 @@ module Extmem
       return to_enum unless block
 
       while (batch = next_batch)
-        (batch.is_a?(Array) ? batch : items(batch)).each(&block)
+        each_of(batch, &block)
       end
       self
     end
