@@ -28,6 +28,12 @@
 #include "fields.h"
 #include "keys.h"
 #include "lend.h"
+#ifndef SWIGPYTHON
+#include <extmem/runs.h>
+#include <extmem/sink.h>
+#include <extmem/stream_lines.h>
+#include "again.h"
+#endif
 %}
 
 #ifdef SWIGPYTHON

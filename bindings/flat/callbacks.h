@@ -20,6 +20,8 @@ static int emb_up_log(uint64_t id, int32_t level, const char *line);
 /* One of streams: up to two arrays of bytes, NULL: none.  The answer goes to emb_answer(), or f->made.none is 1. */
 static int emb_up_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb);
 static char *emb_answer(struct emb_fn *f, size_t n);
+/** Have what nobody has any more closed, if that can be waited for: 1. */
+static int emb_up_collect(void);
 
 struct emb_saved {
 	struct emb_call call;
@@ -133,6 +135,18 @@ static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, si
 	failed = emb_up_ask(f, a, na, b, nb);
 	emb_end_up(&s);
 	return failed;
+}
+
+static int emb_collected(void)
+{
+	struct emb_fn nobody = { 0 };
+	struct emb_saved s;
+	int done;
+
+	(void)emb_begin_up(&s, &nobody);
+	done = emb_up_collect();
+	emb_end_up(&s);
+	return done;
 }
 
 static struct emb_fn *emb_fn_new(uint64_t id, uint64_t record_bytes)

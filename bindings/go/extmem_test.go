@@ -349,6 +349,20 @@ func TestCollected(t *testing.T) {
 	equal(t, ctx.MemoryUsed(), before)
 }
 
+func TestDropped(t *testing.T) {
+	ctx, err := Open(Options{"memory": "64M", "dirs": []string{t.TempDir()}})
+	check(t, err)
+	defer ctx.Close()
+	for range 1000 {
+		_, err := NewSorter[uint64](ctx, nil, Options{"memory": "1M"})
+		check(t, err)
+		_, err = NewVector[uint64](ctx, nil)
+		check(t, err)
+		_, err = NewBTree[uint64, uint64](ctx, "", nil)
+		check(t, err)
+	}
+}
+
 func TestGoroutines(t *testing.T) {
 	ctx := context(t)
 	var all sync.WaitGroup

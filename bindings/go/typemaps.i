@@ -58,6 +58,7 @@ EM_GO(bool, int, truth, int spill)
 
 %{
 extern void embGoRelease(unsigned long long id);
+extern void embGoCollect(void);
 extern unsigned long long embGoProgress(unsigned long long id, unsigned phase, unsigned long long done,
 					unsigned long long total, int *stop);
 extern unsigned long long embGoCmp(unsigned long long id, void *a, void *b, unsigned long long bytes, int *result);
@@ -81,6 +82,12 @@ static __thread unsigned long long emb_thrown;
 static void emb_up_release(uint64_t id)
 {
 	embGoRelease(id);
+}
+
+static int emb_up_collect(void)
+{
+	embGoCollect();
+	return 1;
 }
 
 static int emb_up_progress(uint64_t id, uint32_t phase, uint64_t done, uint64_t total)

@@ -83,7 +83,7 @@ static jclass emb_native, emb_long, emb_object;
 static jobject emb_nothing;
 static jclass emb_arrays[8];
 static jmethodID emb_value_of, emb_error, emb_release, emb_progress_up, emb_cmp_up, emb_keys_up, emb_visit_up;
-static jmethodID emb_test_up, emb_disorder_up, emb_log_up, emb_ask_up;
+static jmethodID emb_test_up, emb_disorder_up, emb_log_up, emb_ask_up, emb_collect_up;
 
 /* What a function of the caller's has thrown: a global reference, until the library returns. */
 static EMB_THREAD jthrowable emb_thrown;
@@ -95,6 +95,7 @@ static const struct { const char *name; unsigned char bytes; } emb_types[8] = {
 static const struct { jmethodID *to; const char *name; const char *type; } emb_methods[] = {
 	{ &emb_error, "error", "(II[B[BJJJ[BJZ[B)Ljava/lang/Throwable;" },
 	{ &emb_release, "release", "(J)V" },
+	{ &emb_collect_up, "collect", "()V" },
 	{ &emb_progress_up, "progress", "(JIJJ)Z" },
 	{ &emb_cmp_up, "compare", "(J[B[B)I" },
 	{ &emb_keys_up, "keys", "(J[B[J)V" },
@@ -358,6 +359,16 @@ static void emb_up_release(uint64_t id)
 	(*env)->ExceptionClear(env);
 	if (pending)
 		(*env)->Throw(env, pending);
+}
+
+static int emb_up_collect(void)
+{
+	JNIEnv *env = emb_up_begin();
+
+	if (!env)
+		return 0;
+	(*env)->CallStaticVoidMethod(env, emb_native, emb_collect_up);
+	return emb_up_end(env) == 0;
 }
 
 static int emb_up_progress(uint64_t id, uint32_t phase, uint64_t done, uint64_t total)

@@ -34,6 +34,8 @@ typedef int emb_kept;
 	action                \
 	emb_leave(L);
 
+#define EMB_COLLECTOR
+
 #include "script/values.h"
 
 static void emb_put(lua_State *L, emb_value v, int *n)
@@ -388,6 +390,13 @@ static int emb_interrupted(lua_State *L)
 {
 	lua_pushcfunction(L, emb_nothing);
 	lua_call(L, 0, 0);
+	return 0;
+}
+
+static int emb_collect_body(lua_State *L, struct emb_job *j)
+{
+	(void)j;
+	lua_gc(L, LUA_GCCOLLECT, 0);
 	return 0;
 }
 

@@ -28,11 +28,13 @@ struct emb_view {
 
 %{
 #define EMB_ID(x) emb_unsigned(env, x)
+#define EMB_HELD(bytes) emb_tell_held(bytes)
 #define EMB_WHOLE(x) emb_unsigned(env, x)
 #define EMB_VIEW(x, view, write) emb_view_get(env, x, &view)
 #define EMB_TEXTS(x, view) emb_texts_get(env, x, &view)
 #define EMB_UNVIEW(view) ((void)(view))
 
+static void emb_tell_held(int64_t bytes);
 static uint64_t emb_unsigned(napi_env env, napi_value v);
 static void emb_view_get(napi_env env, napi_value v, struct emb_view *view);
 static void emb_texts_get(napi_env env, napi_value v, struct emb_view *view);
@@ -41,12 +43,26 @@ static void emb_texts_get(napi_env env, napi_value v, struct emb_view *view);
 %include "flat/typemaps.i"
 
 %{
+/** Registries of finalizers run when a job is over: nothing can be waited for. */
+static int emb_up_collect(void)
+{
+	return 0;
+}
+
 enum { EMB_UP_ERROR, EMB_UP_RELEASE, EMB_UP_CALL };
 
 /* Of the thread: its environment, the function of the facade, and what a function of the caller's has thrown, in an
  * array, until the library returns. */
 static thread_local napi_env emb_env;
 static thread_local napi_ref emb_up, emb_thrown;
+
+static void emb_tell_held(int64_t bytes)
+{
+	int64_t all;
+
+	if (emb_env && bytes)
+		napi_adjust_external_memory(emb_env, bytes, &all);
+}
 
 struct emb_scope {
 	napi_env env;

@@ -23,6 +23,8 @@ typedef VALUE emb_value;
 typedef volatile VALUE emb_anchor;
 typedef VALUE emb_kept;
 
+#define EMB_COLLECTOR
+
 #include "script/values.h"
 #include "script/temps.h"
 
@@ -454,6 +456,16 @@ static int emb_run(emb_env *env, int (*body)(emb_env *, struct emb_job *), struc
 static int emb_interrupted(emb_env *env)
 {
 	(void)env;
+	rb_thread_check_ints();
+	return 0;
+}
+
+/** What a collection frees is closed when interrupts are looked at. */
+static int emb_collect_body(emb_env *env, struct emb_job *j)
+{
+	(void)env;
+	(void)j;
+	rb_gc_start();
 	rb_thread_check_ints();
 	return 0;
 }

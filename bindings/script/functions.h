@@ -35,6 +35,17 @@ static int emb_do(int (*body)(emb_env *, struct emb_job *), struct emb_job *job)
 	return r;
 }
 
+static int emb_collected(void)
+{
+#ifdef EMB_COLLECTOR
+	struct emb_job j = { 0 };
+
+	return emb_do(emb_collect_body, &j) == 0;
+#else
+	return 0;
+#endif
+}
+
 /** A record as the function sees it. */
 static emb_value emb_seen(emb_env *env, const struct emb_fn *f, const void *record)
 {

@@ -9,7 +9,7 @@
  *
  * and macros for wrappers: EMB_ENV, the interpreter; EMB_FIRST(result, value), the first result; EMB_PUT(result,
  * value), which replaces that, and from then on adds to it; EMB_FAIL, which leaves with the pending exception;
- * EMB_WORK(action), which does a call between emb_enter() and emb_leave().
+ * EMB_WORK(action), which does a call between emb_enter() and emb_leave(); EMB_COLLECTOR, if values are not counted.
  *
  * Functions that return int are 0, or -1 with a pending exception; those that return pointers are NULL then.
  */
@@ -28,6 +28,10 @@ static void emb_throw(emb_env *, const em_errinfo *, const uint64_t *done);
 static int emb_run(emb_env *, int (*body)(emb_env *, struct emb_job *), struct emb_job *);
 /** Make the exception pending that is kept: 1; or 0, as there is none. */
 static int emb_reraise(emb_env *);
+#ifdef EMB_COLLECTOR
+/** Within emb_run(): have the collector close what nobody has any more. */
+static int emb_collect_body(emb_env *, struct emb_job *);
+#endif
 /** Within emb_run(): let the interpreter look at signals. */
 static int emb_interrupted(emb_env *);
 

@@ -4,6 +4,8 @@ package extmem;
 import java.lang.ref.Cleaner;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /** What has to be closed.  One thread uses it at a time; what nobody has any more is closed when it is collected. */
@@ -20,6 +22,16 @@ public abstract class Handle implements AutoCloseable {
 		this.id = id;
 		// To close it again does nothing, and no number is used again.
 		cleanable = CLEANER.register(this, () -> RawJNI.emb_close(id, 1));
+	}
+
+	/** Have what nobody has any more closed: it is queued by the end of a collection, and waits for what was before. */
+	static void collect() throws InterruptedException {
+		for (int i = 0; i < 2; i++) {
+			CountDownLatch done = new CountDownLatch(1);
+			CLEANER.register(new Object(), done::countDown);
+			System.gc();
+			done.await(1, TimeUnit.SECONDS);
+		}
 	}
 
 	/** Its number, for a call: what a loop has not come to is what that begins with. */

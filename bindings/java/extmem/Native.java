@@ -176,6 +176,15 @@ final class Native {
 			bytes, record, string(text), hasDone ? done : -1, string(name)));
 	}
 
+	/** A call found the memory of its context full. */
+	static void collect() {
+		try {
+			Handle.collect();
+		} catch (InterruptedException e) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
 	static void release(long id) { FUNCTIONS.remove(id); }
 
 	static boolean progress(long id, int phase, long done, long total) {

@@ -686,6 +686,17 @@ final class Usage {
 		}
 	}
 
+	/** What was dropped makes room for what is made. */
+	static void dropped(Path dir) {
+		try (Context ctx = new Context(Options.of("memory", "64M").set("dirs", List.of(dir)))) {
+			for (int i = 0; i < 1000; i++) {
+				new Sorter<>(ctx, Type.U64, Options.of("memory", "1M"));
+				new Vector<>(ctx, Type.U64, null);
+				BTree.create(ctx, Type.U64, Type.U64, "", null);
+			}
+		}
+	}
+
 	/** An object that two threads use says so, and nothing crashes; with objects of their own they work. */
 	static void threads(Path dir) throws Exception {
 		AtomicReference<Throwable> failure = new AtomicReference<>();

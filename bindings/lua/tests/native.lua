@@ -762,6 +762,15 @@ t.test("what is no number or position is refused", function()
 	t.raises("EM_ERR_STATE", more)
 end)
 
+t.test("what was dropped makes room for what is made", function()
+	local own <close> = extmem.Context {memory = "64M"}
+	for _ = 1, 1000 do
+		extmem.Sorter("<Q", {ctx = own, memory = "1M"})
+		extmem.Vector("<Q", {ctx = own})
+		extmem.BTree("<Q", "<Q", {ctx = own})
+	end
+end)
+
 t.test("a finalizer may come after that of what it uses", function()
 	local closed
 	local late = setmetatable({}, {__gc = function(self)

@@ -488,6 +488,17 @@ test('what is forgotten is collected', async () => {
 	own.close();
 });
 
+test('what was dropped makes room for what is made', async () => {
+	const own = new extmem.Context({ memory: '64M' });
+	for (let i = 0; i < 1000; i++) {
+		new extmem.Sorter('u64', { ctx: own, memory: '1M' });
+		new extmem.Vector('u64', { ctx: own });
+		new extmem.BTree('u64', 'u64', { ctx: own });
+		await new Promise(setImmediate);
+	}
+	own.close();
+});
+
 test('threads of Node each have their own', async () => {
 	const code = `const extmem = require(${JSON.stringify(path.resolve(process.env.EM_PACKAGE || path.join(__dirname, '..')))});
 		const ctx = new extmem.Context({ memory: '16M' });

@@ -319,6 +319,16 @@ check('one thread at a time') do
   tree.verify
 end
 
+check('what was dropped makes room for what is made') do
+  Extmem::Context.open(memory: '64M') do |own|
+    1000.times do
+      Extmem::Sorter.new('<Q', ctx: own, memory: '1M')
+      Extmem::Vector.new('<Q', ctx: own)
+      Extmem::BTree.new('<Q', '<Q', ctx: own)
+    end
+  end
+end
+
 check('a key function fails late, when progress is due') do
   s = Extmem::Sorter.new('<Q', ctx: ctx, run_records: 1000, key: ->(_) { sleep(0.3) && raise(KeyError) })
   fails(KeyError) { s.push(some(300_000)).finish }

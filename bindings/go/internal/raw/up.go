@@ -14,7 +14,9 @@ import "C"
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -144,6 +146,22 @@ func embGoRelease(id uint64) {
 	if f, is := forget(id).(Asked); is && f.Stop != nil {
 		defer func() { _ = recover() }()
 		f.Stop()
+	}
+}
+
+// embGoCollect has finalizers run for what nobody has any more: they are queued at the end of a collection, and wait for
+// those of the one before.
+//
+//export embGoCollect
+func embGoCollect() {
+	for range 2 {
+		done := make(chan struct{})
+		runtime.SetFinalizer(&struct{ at *int }{new(int)}, func(any) { close(done) })
+		runtime.GC()
+		select {
+		case <-done:
+		case <-time.After(time.Second):
+		}
 	}
 }
 
