@@ -46,9 +46,14 @@ static void emb_end_up(const struct emb_saved *s)
 static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t total)
 {
 	struct emb_saved s;
-	const uint64_t id = emb_begin_up(&s, user);
-	const int stop = emb_up_progress(id, phase, done, total);
+	uint64_t id;
+	int stop;
 
+	/* The library is about to stop for a function of an order, and to say so: nothing is canceled. */
+	if (emb_now.failed)
+		return 0;
+	id = emb_begin_up(&s, user);
+	stop = emb_up_progress(id, phase, done, total);
 	emb_end_up(&s);
 	return stop;
 }
@@ -61,6 +66,7 @@ static int emb_cmp(const void *a, const void *b, void *user)
 	const int failed = emb_up_cmp(id, a, b, (size_t)((struct emb_fn *)user)->record_bytes, &result);
 
 	emb_end_up(&s);
+	emb_now.failed |= failed != 0;
 	return failed ? EM_CMP_ERROR : result < 0 ? -1 : result > 0;
 }
 
@@ -71,6 +77,7 @@ static int emb_key(const void *records, size_t n, uint64_t *keys, void *user)
 	const int failed = emb_up_keys(id, records, n * (size_t)((struct emb_fn *)user)->record_bytes, keys, n);
 
 	emb_end_up(&s);
+	emb_now.failed |= failed != 0;
 	return failed;
 }
 

@@ -112,6 +112,7 @@ struct emb_temp {
 
 /** What a call has besides emb_call. */
 struct emb_now {
+	int failed;            /**< A function that compares or makes keys did. */
 	em_status refused;     /**< The call is not made, as an argument is wrong: its status. */
 	int n;                 /**< Results. */
 	struct emb_out out[EMB_OUTS];

@@ -363,6 +363,27 @@ func TestDropped(t *testing.T) {
 	}
 }
 
+// A function of an order that fails when progress is due is what the object says.
+func TestFailsLate(t *testing.T) {
+	ctx := context(t)
+	mine := errors.New("mine")
+	order, err := NewOrderKeys(ctx, func([]uint64, []uint64) error {
+		time.Sleep(300 * time.Millisecond)
+		return mine
+	})
+	check(t, err)
+	s, err := NewSorter[uint64](ctx, order, Options{"run_records": 1000,
+		"progress": func(string, uint64, uint64) bool { return false }})
+	check(t, err)
+	err = errors.Join(s.Push(noise(300000)...), s.Finish())
+	if !errors.Is(err, mine) || errors.Is(err, ErrCanceled) {
+		t.Fatal(err)
+	}
+	if err = s.Push(1); !errors.Is(err, ErrUser) {
+		t.Fatal(err)
+	}
+}
+
 func TestGoroutines(t *testing.T) {
 	ctx := context(t)
 	var all sync.WaitGroup

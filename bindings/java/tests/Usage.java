@@ -697,6 +697,27 @@ final class Usage {
 		}
 	}
 
+	/** A function of an order that fails when progress is due is what the object says. */
+	static void failsLate(Path dir) {
+		IllegalStateException mine = new IllegalStateException();
+		try (Context ctx = context(dir); Order<Long> order = Order.ofKeys(ctx, Type.U64, (records, keys) -> {
+				try {
+					Thread.sleep(300);
+				} catch (InterruptedException e) {
+					throw new AssertionError(e);
+				}
+				throw mine;
+			});
+			Sorter<Long> s = new Sorter<>(order, Options.of("run_records", 1000)
+				.set("progress", (Options.Progress)(phase, done, total) -> false))) {
+			equal(thrown(IllegalStateException.class, () -> {
+				s.pushMany(Scenarios.noise(300000));
+				s.finish();
+			}), mine);
+			equal(thrown(ExtmemException.class, () -> s.push(1L)).statusName(), "EM_ERR_USER");
+		}
+	}
+
 	/** An object that two threads use says so, and nothing crashes; with objects of their own they work. */
 	static void threads(Path dir) throws Exception {
 		AtomicReference<Throwable> failure = new AtomicReference<>();

@@ -499,6 +499,18 @@ test('what was dropped makes room for what is made', async () => {
 	own.close();
 });
 
+test('a function of an order that fails when progress is due is what the object says', () => {
+	class Mine extends Error {}
+	const key = () => {
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+		throw new Mine();
+	};
+	const s = new extmem.Sorter('u64', { ctx, run_records: 1000, key, progress: () => false });
+	assert.throws(() => s.push(BigUint64Array.from({ length: 300000 }, random)).finish(), Mine);
+	assert.throws(() => s.push([1n]), { code: 'EM_ERR_USER' });
+	s.close();
+});
+
 test('threads of Node each have their own', async () => {
 	const code = `const extmem = require(${JSON.stringify(path.resolve(process.env.EM_PACKAGE || path.join(__dirname, '..')))});
 		const ctx = new extmem.Context({ memory: '16M' });
