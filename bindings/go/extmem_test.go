@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -353,6 +354,7 @@ func TestDropped(t *testing.T) {
 	ctx, err := Open(Options{"memory": "64M", "dirs": []string{t.TempDir()}})
 	check(t, err)
 	defer ctx.Close()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // Nothing else has it collect.
 	for range 1000 {
 		_, err := NewSorter[uint64](ctx, nil, Options{"memory": "1M"})
 		check(t, err)

@@ -321,11 +321,14 @@ end
 
 check('what was dropped makes room for what is made') do
   Extmem::Context.open(memory: '64M') do |own|
+    GC.disable
     1000.times do
       Extmem::Sorter.new('<Q', ctx: own, memory: '1M')
       Extmem::Vector.new('<Q', ctx: own)
       Extmem::BTree.new('<Q', '<Q', ctx: own)
     end
+  ensure
+    GC.enable
   end
 end
 
