@@ -157,8 +157,8 @@ type object struct {
 // Err is what stopped an iterator.
 func (o *object) Err() error { return o.err }
 
-// each iterates over what comes in batches, up to io.EOF.  back, if there is one, is em_sorter_back() or its like: what a
-// loop that is left has not come to is what comes next, unless batches were read in it.
+// each iterates over what comes in batches, up to io.EOF.  back, if there is one, is em_sorter_back() or its like: what
+// a loop that is left has not come to is what comes next, unless batches were read in it.
 func each[T any](o *object, next func() ([]T, error), back func(handle, uint64, uint64) *raw.Result) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		through := func(some []T) bool {

@@ -75,7 +75,8 @@ func (s *Sorter[T]) Read(room []T) (int, error) {
 	return s.Next(room)
 }
 
-// All iterates over the rest of the records; Err tells whether that failed.  A loop goes on where the one before was left.
+// All iterates over the rest of the records; Err tells whether that failed.  A loop goes on where the one
+// before was left.
 func (s *Sorter[T]) All() iter.Seq[T] {
 	return each(&s.object, func() ([]T, error) {
 		if err := s.end(); err != nil {

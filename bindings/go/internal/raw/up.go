@@ -149,8 +149,8 @@ func embGoRelease(id uint64) {
 	}
 }
 
-// embGoCollect has finalizers run for what nobody has any more: they are queued at the end of a collection, and wait for
-// those of the one before.
+// embGoCollect has finalizers run for what nobody has any more: they are queued at the end of a collection, and wait
+// for those of the one before.
 //
 //export embGoCollect
 func embGoCollect() {
