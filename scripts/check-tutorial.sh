@@ -25,4 +25,4 @@ awk '
 	}
 	END { printf "check-tutorial: %d lines of code: %s\n", lines, bad ? "FAILED" : "ok"; exit bad != 0 }
 ' "$top/examples/random_graph.c" "$top/examples/independent_set.c" "$top/examples/percentiles.c" \
-	"$top/examples/word_count.c" "$top/doc/streams.md"
+	"$top/examples/word_count.c" "$top/examples/word_lines.c" "$top/doc/streams.md"

@@ -80,11 +80,13 @@ static emi_cache_opts cache_options(const em_vector_opts *o, const emi_vector_la
 uint64_t emi_vector_memory(const em_vector_opts *o, const emi_vector_layout *l, uint64_t records)
 {
 	const emi_cache_opts c = cache_options(o, l, NULL);
-	const uint64_t beside = emi_store_memory() + emi_cache_memory(&c), blocks = records / (l->payload / l->record);
-	uint64_t list;
+	const uint64_t beside = emi_store_memory() + emi_cache_memory(&c);
+	uint64_t blocks, list;
 
+	/* A block of a file may have less than a record. */
 	if (o->path != NULL)
 		return beside;
+	blocks = records / (l->payload / l->record);
 	list = emi_store_array_memory(blocks < UINT64_MAX ? blocks + 1 : blocks);
 	return list <= UINT64_MAX - beside ? list + beside : UINT64_MAX;
 }

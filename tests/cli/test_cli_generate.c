@@ -356,7 +356,7 @@ static void test_wrong_options(void **state)
 	expect_trouble(&setup, "--lines", "--gensort", "generate", "--records=1", "--lines", "--gensort", NULL);
 	expect_trouble(&setup, "--record-size", "--lines=text", "generate", "--records=1", "--lines=urls",
 		       "--record-size=9", NULL);
-	expect_trouble(&setup, "--seed", "not a number", "generate", "--records=1", "--record-size=16",
+	expect_trouble(&setup, "--seed", "the value is empty", "generate", "--records=1", "--record-size=16",
 		       "--seed=", NULL);
 	expect_trouble(&setup, "file", "no input", "generate", "--records=1", "--record-size=16", "file", NULL);
 	expect_trouble(&setup, "-o", "only one", "generate", "--records=1", "--record-size=16", "-oa", "-ob", NULL);
