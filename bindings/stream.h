@@ -16,9 +16,9 @@
  *   sink       (records)        whatever it is; without records: there are no more
  *
  * Of records of any length, of which `record_bytes' is 0, the second array is where they end: numbers of 8 bytes.  Map,
- * filter, inspect, flat_map, split and reduce have those; of a reduce the first line is the sum.  A join has two of them,
- * each as so many records of a byte.  Lines that a flat_map makes are a number of 8 bytes: how many; where each ends; and
- * they.  An answer that does not fit is a failure, which says why.
+ * filter, inspect, flat_map, split and reduce have those; of a reduce the first line is the sum.  A join has two of
+ * them, each as so many records of a byte.  A flat_map answers with a number of 8 bytes, which is how many lines it
+ * makes, then where each ends, then the lines.  An answer that does not fit is a failure, which says why.
  *
  * A function that is told how far a graph got is one of progress, as that of a sort, with the number of the phase.
  *

@@ -100,8 +100,8 @@ typedef int (*em_lines_flat_map_fn)(void *user, const em_batch *lines, em_line *
  *
  * Records come in the order in which they were added.  What a call adds is kept until it is lent, and the next call is
  * made then.  So the function gets few records at a time while it adds many: one at first, and at most as many as
- * em_stream_batch() of the new stream says.  A call may add an eighth of the context's memory, or 4096 bytes, where each
- * record counts 64 bytes more than it has.
+ * em_stream_batch() of the new stream says.  A call may add an eighth of the context's memory, but always 4096 bytes;
+ * each record counts 64 bytes more than it has.
  *
  * Returns also EM_ERR_INVAL (records of `in' have one size).  Pulling it returns also EM_ERR_MEMLIMIT (a call added
  * more), EM_ERR_USER (a function returned, and a record to which it had put bytes was not added).

@@ -71,8 +71,8 @@ void assert_run_trouble(const run *r, const char *a, const char *b, const char *
 /* Run with the arguments behind b, up to NULL, and see that it ends as assert_trouble() wants it. */
 void expect_trouble(const run_setup *setup, const char *a, const char *b, ...);
 
-/* Run with arguments up to NULL while nobody reads what it prints: a reader that has seen enough ends it without a word.
- * ignored: SIGPIPE is, and it has to say so. */
+/* Run with arguments up to NULL while nobody reads what it prints: a reader that has seen enough ends it without a
+ * word.  ignored: SIGPIPE is, and it has to say so. */
 void expect_closed_pipe(int ignored, const char *const *args);
 
 /* Run with this input and the arguments behind out, up to NULL, and see that just this comes out. */
