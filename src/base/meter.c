@@ -81,40 +81,74 @@ void emi_meter_wait(emi_meter *m, int write, uint64_t ns)
 	__atomic_fetch_add(&m->wait_ns[write], ns, __ATOMIC_RELAXED);
 }
 
-unsigned emi_meter_kinds(int write)
+/* The kinds of being busy that a transfer is, as bits. */
+static unsigned kinds_of(int write)
 {
 	return 1u << write | 1u << EMI_METER_BOTH;
 }
 
-unsigned emi_meter_enter(emi_meter *m, unsigned kinds, uint64_t now)
+/* Those of some kinds that so many are busy with. */
+static unsigned kinds_of_some(const emi_meter *m, unsigned kinds, uint32_t so_many)
 {
-	unsigned k, first = 0;
+	unsigned k, some = 0;
 
 	for (k = 0; k < EMI_METERED; k++)
-		if ((kinds >> k & 1) && m->active[k]++ == 0) {
+		some |= (unsigned)(m->active[k] == so_many) << k;
+	return kinds & some;
+}
+
+static void enter(emi_meter *m, unsigned kinds, uint64_t now)
+{
+	unsigned k;
+
+	for (k = 0; k < EMI_METERED; k++)
+		if ((kinds >> k & 1) && m->active[k]++ == 0)
 			m->since[k] = now;
-			first |= 1u << k;
-		}
-	return first;
 }
 
-/* Nanoseconds between two looks at the clock; those of different threads may come in another order than they were
- * made. */
-static uint64_t between(uint64_t from, uint64_t to)
+static void leave(emi_meter *m, unsigned kinds, uint64_t now)
 {
-	return to > from ? to - from : 0;
-}
-
-unsigned emi_meter_exit(emi_meter *m, unsigned kinds, uint64_t now)
-{
-	unsigned k, last = 0;
+	unsigned k;
 
 	for (k = 0; k < EMI_METERED; k++)
-		if ((kinds >> k & 1) && --m->active[k] == 0) {
-			m->busy_ns[k] += between(m->since[k], now);
-			last |= 1u << k;
-		}
-	return last;
+		if ((kinds >> k & 1) && --m->active[k] == 0)
+			m->busy_ns[k] += now - m->since[k];
+}
+
+static uint64_t at(emi_meter *m, uint64_t now)
+{
+	return m->latest = now > m->latest ? now : m->latest;
+}
+
+/* Something happens to a transfer of the disk, and for the context to these kinds.  When that is. */
+static uint64_t happen(const emi_meters *m, void (*what)(emi_meter *, unsigned, uint64_t), unsigned kinds, uint64_t now)
+{
+	now = at(m->disk, now);
+	if (kinds == 0)
+		return now;
+	pthread_mutex_lock(m->lock);
+	now = at(m->all, now);
+	what(m->all, kinds, now);
+	pthread_mutex_unlock(m->lock);
+	return at(m->disk, now);
+}
+
+void emi_meters_begin(const emi_meters *m, int write, uint64_t now)
+{
+	const unsigned kinds = kinds_of(write);
+
+	now = happen(m, enter, kinds_of_some(m->disk, kinds, 0), now);
+	enter(m->disk, kinds, now);
+	enter(m->file, kinds, now);
+}
+
+void emi_meters_end(const emi_meters *m, int write, uint64_t now)
+{
+	const unsigned kinds = kinds_of(write);
+
+	now = happen(m, leave, kinds_of_some(m->disk, kinds, 1), now);
+	leave(m->disk, kinds, now);
+	leave(m->file, kinds, now);
 }
 
 static uint64_t get(const uint64_t *from)
@@ -124,7 +158,7 @@ static uint64_t get(const uint64_t *from)
 
 static double busy(const emi_meter *m, int which, uint64_t now)
 {
-	return (double)(m->busy_ns[which] + (m->active[which] ? between(m->since[which], now) : 0)) * 1e-9;
+	return (double)(m->busy_ns[which] + (m->active[which] && now > m->since[which] ? now - m->since[which] : 0)) * 1e-9;
 }
 
 static double waited(const emi_meter *m, int which)

@@ -117,34 +117,19 @@ static int metered(const emi_request *rq)
 	return rq->kind != EMI_DISCARD;
 }
 
-/* rq is under way.  The context hears of it only when the disk had nothing to do. */
-static void meter_begin(emi_queue *q, const emi_request *rq, uint64_t now)
+static emi_meters meters_of(emi_queue *q, const emi_request *rq)
 {
-	const unsigned kinds = emi_meter_kinds(rq->kind == EMI_WRITE);
-	unsigned first;
+	const emi_meters m = { &rq->file->meter, &q->meter, &q->ctx->meter, &q->ctx->io_lock };
 
-	emi_meter_enter(&rq->file->meter, kinds, now);
-	first = emi_meter_enter(&q->meter, kinds, now);
-	if (!first)
-		return;
-	pthread_mutex_lock(&q->ctx->io_lock);
-	emi_meter_enter(&q->ctx->meter, first, now);
-	pthread_mutex_unlock(&q->ctx->io_lock);
+	return m;
 }
 
-/* It no longer is. */
+/* It is under way no more. */
 static void meter_back(emi_queue *q, const emi_request *rq, uint64_t now)
 {
-	const unsigned kinds = emi_meter_kinds(rq->kind == EMI_WRITE);
-	unsigned last;
+	const emi_meters m = meters_of(q, rq);
 
-	emi_meter_exit(&rq->file->meter, kinds, now);
-	last = emi_meter_exit(&q->meter, kinds, now);
-	if (!last)
-		return;
-	pthread_mutex_lock(&q->ctx->io_lock);
-	emi_meter_exit(&q->ctx->meter, last, now);
-	pthread_mutex_unlock(&q->ctx->io_lock);
+	emi_meters_end(&m, rq->kind == EMI_WRITE, now);
 }
 
 void emi_queue_put_back(emi_queue *q, emi_request *rq)
@@ -163,9 +148,11 @@ void emi_queue_put_back(emi_queue *q, emi_request *rq)
 
 void emi_queue_begin(emi_queue *q, emi_request *rq, uint64_t now)
 {
+	const emi_meters m = meters_of(q, rq);
+
 	rq->begun = now;
 	if (metered(rq))
-		meter_begin(q, rq, now);
+		emi_meters_begin(&m, rq->kind == EMI_WRITE, now);
 }
 
 static void meter_submit(emi_queue *q, emi_request *rq)

@@ -87,7 +87,9 @@ static void done(model *is, int write, uint64_t bytes, uint64_t ns)
 static void test_against_model(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
-	emi_meter m[DISKS + 1];
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	emi_meter m[DISKS + 1], file;
+	const emi_meters of[DISKS] = { { &file, &m[0], &m[DISKS], &lock }, { &file, &m[1], &m[DISKS], &lock } };
 	model is[DISKS + 1];
 	going list[MOST];
 	uint64_t now = 1000;
@@ -95,6 +97,7 @@ static void test_against_model(void **state)
 
 	(void)state;
 	memset(m, 0, sizeof m);
+	memset(&file, 0, sizeof file);
 	memset(is, 0, sizeof is);
 	m[DISKS].shared = 1;
 	for (step = 0; step < STEPS; step++) {
@@ -117,7 +120,7 @@ static void test_against_model(void **state)
 				is[DISKS].queue--;
 				continue;
 			}
-			emi_meter_enter(&m[DISKS], emi_meter_enter(&m[disk], emi_meter_kinds(write), now), now);
+			emi_meters_begin(&of[disk], write, now);
 			list[n].disk = disk;
 			list[n].write = write;
 			list[n++].begun = now;
@@ -125,7 +128,7 @@ static void test_against_model(void **state)
 			const unsigned k = (unsigned)test_below(&rng, n);
 			const going g = list[k];
 
-			emi_meter_exit(&m[DISKS], emi_meter_exit(&m[g.disk], emi_meter_kinds(g.write), now), now);
+			emi_meters_end(&of[g.disk], g.write, now);
 			emi_meter_done(&m[g.disk], g.write, 10 + k, now - g.begun);
 			emi_meter_done(&m[DISKS], g.write, 10 + k, now - g.begun);
 			done(&is[g.disk], g.write, 10 + k, now - g.begun);
@@ -134,6 +137,59 @@ static void test_against_model(void **state)
 		}
 		for (i = 0; i <= DISKS; i++)
 			check(&m[i], &is[i], now);
+	}
+}
+
+static double busy_of(const emi_meter *m, uint64_t now)
+{
+	em_io_stats s;
+
+	emi_meter_read(m, now, &s);
+	assert_true(s.read_busy <= s.busy + 1e-12 && s.write_busy <= s.busy + 1e-12);
+	assert_true(s.busy <= s.read_busy + s.write_busy + 1e-12);
+	return s.busy;
+}
+
+static void assert_between(double all, double a, double b, double passed)
+{
+	assert_true(all >= (a > b ? a : b) - 1e-12);
+	assert_true(all <= a + b + 1e-12 && all <= passed + 1e-12);
+}
+
+/* Threads tell what they saw on the clock later than others that looked after them: sums are still those of the parts.
+ * Each disk has two files. */
+static void test_late(void **state)
+{
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	test_rng rng = test_rng_make(test_seed());
+	emi_meter file[2 * DISKS], disk[DISKS], all;
+	unsigned going_on[2 * DISKS][2] = {{0}}, step, i;
+	const uint64_t begin = 1000;
+	uint64_t now = begin;
+
+	(void)state;
+	memset(file, 0, sizeof file);
+	memset(disk, 0, sizeof disk);
+	memset(&all, 0, sizeof all);
+	for (step = 0; step < STEPS; step++) {
+		const unsigned f = (unsigned)test_below(&rng, 2 * DISKS), write = (unsigned)test_below(&rng, 2);
+		const emi_meters m = { &file[f], &disk[f % DISKS], &all, &lock };
+		const uint64_t late = test_below(&rng, 4) ? 0 : test_below(&rng, 300);
+		const uint64_t seen = now - begin > late ? now - late : begin;
+
+		if (test_below(&rng, 3) == 0) {
+			emi_meters_begin(&m, (int)write, seen);
+			going_on[f][write]++;
+		} else if (going_on[f][write] != 0) {
+			emi_meters_end(&m, (int)write, seen);
+			going_on[f][write]--;
+		}
+		for (i = 0; i < DISKS; i++)
+			assert_between(busy_of(&disk[i], now), busy_of(&file[i], now), busy_of(&file[i + DISKS], now),
+				       (double)(now - begin) * 1e-9);
+		assert_between(busy_of(&all, now), busy_of(&disk[0], now), busy_of(&disk[1], now),
+			       (double)(now - begin) * 1e-9);
+		now += test_below(&rng, 100);
 	}
 }
 
@@ -179,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_model),
+		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_shared),
 	};
 
