@@ -158,7 +158,9 @@ static uint64_t get(const uint64_t *from)
 
 static double busy(const emi_meter *m, int which, uint64_t now)
 {
-	return (double)(m->busy_ns[which] + (m->active[which] && now > m->since[which] ? now - m->since[which] : 0)) * 1e-9;
+	const int is_busy = m->active[which] != 0 && now > m->since[which];
+
+	return (double)(m->busy_ns[which] + (is_busy ? now - m->since[which] : 0)) * 1e-9;
 }
 
 static double waited(const emi_meter *m, int which)
