@@ -4,7 +4,7 @@
  *
  *	bench_btree [--n 2^24] [--ops 100000] [--ins 1000000] [--scans 1000] [--cache 128M] [--many 1] [--unsorted 0]
  *		[--leaf 32K] [--node 4K] [--fill 0] [--batch 8192] [--budget 0] [--simdisks 0] [--ends 0]
- *		[--limit 600] [--only PHASES] [--depth 0] [--dir DIR]
+ *		[--limit 600] [--only PHASES] [--depth 0] [--rounds 1] [--dir DIR]
  *
  * Keys are 8 characters a to z, and data 32 bytes.  The phases are those of other libraries' drivers: `bulk' loads n
  * sorted records that are made on the way; `insert', `locate' (the first key that is not less) and `erase' are ops
@@ -20,6 +20,7 @@
  *   --simdisks N    on N simulated disks in memory
  *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, scan, erase and verify only these, with
  *                   commas between them
+ *   --rounds        how often `fullscan' and `scan' are done, one after the other
  *   --depth         requests of a disk that are under way; 0: the default
  *   --ends 1        only `fill', n records in no order into an empty tree, one by one, and `drain', the least one is
  *                   taken out until it is empty (LEDA-SM's tables 3.1 and 3.2)
@@ -41,7 +42,7 @@ enum { KEY = 8, REC = 40, BATCH = 8192, DISKS_MOST = 8 };
 #define SPACE UINT64_C(208827064576)            /* 26^8 */
 
 typedef struct settings {
-	uint64_t n, ops, ins, scans, cache, leaf, node, batch, limit;
+	uint64_t n, ops, ins, scans, rounds, cache, leaf, node, batch, limit;
 	uint32_t fill;
 	int many, unsorted, ends;
 	const char *only;       /* NULL: all phases */
@@ -371,6 +372,7 @@ static void verify(void)
 
 static void measure(void)
 {
+	uint64_t i;
 
 	if (set.n != 0 && set.unsorted < 2) {
 		open_tree();
@@ -384,9 +386,11 @@ static void measure(void)
 		if (set.many && wanted("insert_many"))
 			insert_many();
 		if (set.many && wanted("fullscan"))
-			scan(0, "fullscan");
+			for (i = 0; i < set.rounds; i++)
+				scan(0, "fullscan");
 		if (wanted("scan"))
-			scan(set.scans, "scan");
+			for (i = 0; i < set.rounds; i++)
+				scan(set.scans, "scan");
 		if (wanted("erase"))
 			erase();
 		if (wanted("verify"))
@@ -411,6 +415,7 @@ int main(int argc, char **argv)
 	set.ops = peer_size(peer_arg(argc, argv, "ops", "100000"));
 	set.ins = peer_size(peer_arg(argc, argv, "ins", "1000000"));
 	set.scans = peer_size(peer_arg(argc, argv, "scans", "1000"));
+	set.rounds = peer_size(peer_arg(argc, argv, "rounds", "1"));
 	set.cache = peer_size(peer_arg(argc, argv, "cache", "128M"));
 	set.leaf = peer_size(peer_arg(argc, argv, "leaf", "0"));
 	set.node = peer_size(peer_arg(argc, argv, "node", "0"));

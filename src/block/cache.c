@@ -179,23 +179,6 @@ int emi_cache_unpin_block(emi_cache *c, const void *block, int dirty)
 	return 1;
 }
 
-void emi_cache_hint(emi_cache *c, em_bid bid)
-{
-	uint32_t i;
-
-	/* Half of the frames are enough for what is wanted soon. */
-	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->detached) / 2 ||
-	    emi_ctx_forked(c->ctx) || emi_store_check_block(c->store, EMI_READ, bid, c->block_bytes, NULL) != EM_OK)
-		return;
-	i = emi_cache_free_frame(c);
-	if (i == EM_CACHE_NONE)
-		return;
-	emi_frame_place(c, i, bid);
-	c->frame[i].hinted = c->frame[i].ahead = 1;
-	emi_frame_read(c, i, EMI_FRAMES_READS);
-	c->stats.hints += c->frame[i].busy == EMI_FRAME_READING;
-}
-
 em_status emi_cache_provide(emi_cache *c, uint32_t n, em_errinfo *err)
 {
 	em_errinfo own = EM_ERRINFO_INIT;

@@ -76,6 +76,10 @@ int emi_cache_unpin_block(emi_cache *c, const void *block, int dirty);
 /* It is going to be got: begin to read it if there is a frame that can be had without waiting. */
 void emi_cache_hint(emi_cache *c, em_bid bid);
 
+/* The same of n blocks, best in the order in which they are on the disk: those side by side are read together.
+ * passing: they are a part of so many that each is going to be got once, and not kept. */
+void emi_cache_hint_many(emi_cache *c, const em_bid *bid, size_t n, int passing);
+
 /* Write all that was changed, also what is pinned, as it is now, and wait; of all blocks, or of those in a span.  What
  * could not be written before is tried again.  The first failure. */
 em_status emi_cache_flush(emi_cache *c, em_errinfo *err);

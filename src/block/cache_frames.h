@@ -7,7 +7,7 @@
  * are pinned (emi_cache_get_many()) have a list of their own, as nobody else settles them: what cannot be read leaves
  * the cache.
  *
- * Call order: cache.c stands on cache_many.c, cache_range.c and cache_resize.c, these on cache_write_back.c, that on
+ * Call order: cache.c stands on cache_ahead.c, cache_many.c, cache_range.c and cache_resize.c, these on cache_write_back.c, that on
  * cache_transfer.c and on cache_frames.c.
  */
 #ifndef EMI_CACHE_FRAMES_H
@@ -75,6 +75,7 @@ struct emi_cache {
 	uint32_t used;          /* ... that have memory, ... */
 	uint32_t detached;      /* ... and of them those that are elsewhere */
 	uint32_t last;          /* the frame that was got last */
+	uint32_t ring;          /* the next one of those that are passed through takes this frame of the last piece */
 	size_t block_bytes;
 	uint32_t batch;         /* writes under way, at most */
 	uint32_t batch_given;   /* 0: it follows from m */

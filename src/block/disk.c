@@ -306,6 +306,14 @@ uint32_t emi_disk_count(const emi_disk *d)
 	return d->set->n;
 }
 
+void emi_disk_gather(emi_disk *d, int on)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->set->n; i++)
+		emi_file_gather(emi_one_disk_file(d->set->disk[i]), on);
+}
+
 void emi_disk_expect(emi_disk *d, uint64_t bytes)
 {
 	uint32_t i;

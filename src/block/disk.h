@@ -90,6 +90,9 @@ em_status emi_bids_free(emi_disk *disk, const em_bid *bid, size_t n, size_t byte
 void emi_block_read(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *stats);
 void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *stats);
 
+/* As emi_file_gather(), of all disks. */
+void emi_disk_gather(emi_disk *disk, int on);
+
 /* A read of a block of which all, or what is behind the first `there' > 0 bytes, may never have been written: those are
  * zeros.  1: a transfer is under way; 0: there is none, and rq is idle, as nothing at all was written. */
 int emi_block_read_or_zero(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, size_t there, em_bid bid,

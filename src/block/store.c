@@ -89,6 +89,27 @@ em_status emi_store_check_work(const emi_store *s, em_errinfo *err)
 	return st == EM_OK && emi_store_canceled(s) ? emi_fail(err, EM_ERR_CANCELED, "canceled: it was") : st;
 }
 
+static int gather(emi_store *s, int on)
+{
+	if (emi_ctx_forked(s->ctx) || (s->file == NULL && s->disk == NULL))
+		return 0;
+	if (s->file != NULL)
+		emi_file_gather(s->file, on);
+	else
+		emi_disk_gather(s->disk, on);
+	return 1;
+}
+
+int emi_store_gather(emi_store *s)
+{
+	return gather(s, 1);
+}
+
+void emi_store_gathered(emi_store *s)
+{
+	(void)gather(s, 0);
+}
+
 emi_disk *emi_store_disk(const emi_store *s)
 {
 	return s->disk;

@@ -149,6 +149,11 @@ em_status emi_store_write_run(emi_store *s, emi_request *rq, const void *buf, si
 /* Read the newest contents now, whoever has them. */
 em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi_io_stats *io, em_errinfo *err);
 
+/* Several transfers are going to be begun: those that lie side by side are made together where that can be.  They may
+ * be waited for before.  1: until emi_store_gathered() is called; 0: there is nothing to be read or written yet. */
+int emi_store_gather(emi_store *s);
+void emi_store_gathered(emi_store *s);
+
 /* Have what was written reach the device: see emi_file_sync(); of scratch nothing is done. */
 em_status emi_store_sync(emi_store *s, em_errinfo *err);
 

@@ -371,8 +371,11 @@ em_status emi_btree_cursor_step(em_btree_cursor *c, int forward, void *records, 
 /* Overwrite the record that it stands on.  EM_ERR_INVAL: it has another key. */
 em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinfo *err);
 
-/* btree_ahead.c: the leaf that is pinned is going to be followed by so many that way: begin to read them. */
-void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n);
+#define EMI_BTREE_AHEAD_MOST 256u
+
+/* btree_ahead.c: the leaf that is pinned is going to be followed by so many that way, up to the most: begin to read
+ * them.  passing: they are some of very many, none of which is wanted again. */
+void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, int passing);
 
 /* Somebody goes along all leaves, and is at that which the path leads to: begin to read those that come next, as far as
  * their node is the same. */

@@ -11,11 +11,23 @@
 #define ALONG_SHARE 4u          /* of the frames are for what a walk along all leaves wants next, ... */
 #define ALONG_MOST 64u          /* ... and no more than so many */
 
-static void hint(em_btree *t, uint64_t leaf)
+static em_bid bid_of(const em_btree *t, uint64_t leaf)
 {
 	const em_bid bid = { 0, 0, leaf * t->leaves.bytes };
 
-	emi_cache_hint(t->leaves.cache, bid);
+	return bid;
+}
+
+static void hint(em_btree *t, uint64_t leaf)
+{
+	emi_cache_hint(t->leaves.cache, bid_of(t, leaf));
+}
+
+/* One that a leaf knows. */
+static void hint_used(em_btree *t, uint64_t leaf)
+{
+	if (emi_btree_ids_used(&t->leaves.ids, leaf))
+		hint(t, leaf);
 }
 
 /* Do all records of a leaf have the key of the first? */
@@ -26,29 +38,48 @@ static int is_one_key(const em_btree *t, const emi_btree_pin *pin, const emi_btr
 					first->val) == 0;
 }
 
-void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n)
+/* Leaves in the order of their numbers, which is that of their places on the disk. */
+typedef struct list {
+	em_bid bid[EMI_BTREE_AHEAD_MOST];
+	uint32_t n;
+} list;
+
+static void add(list *l, em_bid bid)
+{
+	uint32_t i;
+
+	for (i = l->n++; i != 0 && l->bid[i - 1].offset > bid.offset; i--)
+		l->bid[i] = l->bid[i - 1];
+	l->bid[i] = bid;
+}
+
+void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, int passing)
 {
 	const uint64_t beside = forward ? pin->u.leaf->next : pin->u.leaf->prev;
 	emi_btree_probe first;
 	emi_btree_path path;
-	em_status st;
-	uint32_t i;
+	em_status st = EM_OK;
+	list l;
 
 	if (beside == EMI_BTREE_NONE || n == 0)
 		return;
-	if (emi_btree_ids_used(&t->leaves.ids, beside))
-		hint(t, beside);
-	if (n == 1 || pin->u.leaf->n == 0)
+	if (n == 1 || pin->u.leaf->n == 0) {
+		hint_used(t, beside);
 		return;
+	}
 	first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));
-	if (is_one_key(t, pin, &first) || emi_btree_compared(t, NULL) != EM_OK)
+	if (is_one_key(t, pin, &first) || emi_btree_compared(t, NULL) != EM_OK) {
+		hint_used(t, beside);
 		return;
+	}
+	l.n = 0;
 	st = emi_btree_path_to(t, &first, pin->id, &path, NULL);
-	for (i = 0; i < n && st == EM_OK; i++) {
+	while (l.n < n && l.n < EMI_BTREE_AHEAD_MOST && st == EM_OK) {
 		st = forward ? emi_btree_path_next(t, &path, NULL) : emi_btree_path_prev(t, &path, NULL);
 		if (st == EM_OK)
-			hint(t, path.id[0]);
+			add(&l, bid_of(t, path.id[0]));
 	}
+	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, passing);
 }
 
 void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path)

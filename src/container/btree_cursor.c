@@ -10,7 +10,8 @@
 
 #define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are
 				   wanted, ... */
-#define AHEAD_MOST 256u         /* ... and so many at most */
+#define AHEAD_EACH 120u         /* ... and so many at most for each disk, which can have them all under way */
+#define PASSING_SHARE 4u        /* who has passed this part of the frames is taken to pass through very many leaves */
 #define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
 #define NEAR_MOST 32u           /* leaves that are guessed to be wanted one by one: as many as were passed, ... */
 #define FAR_SHARE 4u            /* ... and more than that when they are this part of these */
@@ -185,14 +186,17 @@ static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, uint64_t wan
 {
 	const uint32_t share = c->tree->plan.leaf_frames / AHEAD_SHARE, here = s->pin.u.leaf->n;
 	const uint32_t there = c->forward ? here - s->slot : s->slot + 1;
-	const uint32_t most = share == 0 ? 1 : share < AHEAD_MOST ? share : AHEAD_MOST;
+	const uint32_t each = AHEAD_EACH * emi_store_disks(c->tree->leaves.store);
+	const uint32_t some = each < EMI_BTREE_AHEAD_MOST ? each : EMI_BTREE_AHEAD_MOST;
+	const uint32_t most = share == 0 ? 1 : share < some ? share : some;
 	uint64_t leaves = wanted > there ? (wanted - there - 1) / here + 1 : 0;
 
 	leaves += guess(c, n);
 	leaves = leaves < most ? leaves : most;
 	if (c->ahead >= leaves - leaves / AGAIN_SHARE)
 		return;
-	emi_btree_ahead(c->tree, &s->pin, c->forward, (uint32_t)leaves);
+	emi_btree_ahead(c->tree, &s->pin, c->forward, (uint32_t)leaves,
+			c->passed > c->tree->plan.leaf_frames / PASSING_SHARE);
 	c->ahead = (uint32_t)leaves;
 }
 

@@ -118,7 +118,7 @@ static em_status find_whole(em_btree *t, const emi_btree_probe *from, const emi_
 	if (st == EM_OK)
 		memcpy(t->key, emi_btree_record(t, &spot.pin, 0), t->plan.key);
 	if (st == EM_OK && whole)
-		emi_btree_ahead(t, &spot.pin, 1, AHEAD);
+		emi_btree_ahead(t, &spot.pin, 1, AHEAD, 0);
 	emi_btree_unpin_leaf(t, &spot.pin, 0);
 	return st == EM_OK && !whole ? EM_NOT_FOUND : st;
 }

@@ -214,6 +214,11 @@ void emi_file_go_on(em_file *f)
 	emi_queue_go_on(f->queue);
 }
 
+void emi_file_gather(em_file *f, int on)
+{
+	emi_queue_gather(f->queue, on);
+}
+
 void emi_file_close(em_file *f)
 {
 	int forked;

@@ -209,6 +209,10 @@ em_status emi_submit_public(em_file *f, emi_request_kind kind, const void *buf, 
 			    const emi_request_calls *calls, em_request_fn fn, void *user, em_request **out,
 			    em_errinfo *err);
 
+/* Several transfers are going to be started, or, off, were: their files hand them over some at a time.  They may be
+ * waited for before. */
+void emi_file_gather(em_file *f, int on);
+
 /* A transfer by the calling thread: rq is not known to anybody else.  As emi_submit() and emi_wait(), but with nothing
  * that overlaps pending it is made at once, no other thread is asked, and nobody looks whether the context was
  * canceled: what must not stop half way is made of these. */

@@ -431,7 +431,17 @@ void emi_queue_submit(emi_request *rq)
 	admit(q, rq);
 	if (rq->kind != EMI_DISCARD)
 		emi_overlap_add(&f->ranges, &rq->range);
-	if (rq->listed)
+	/* Who waits for one that was not handed over makes it. */
+	if (rq->listed && (!q->async || q->chores > 0 || emi_queue_due(q) > 0))
+		emi_queue_kick(q);
+	emi_queue_unlock(q);
+}
+
+void emi_queue_gather(emi_queue *q, int on)
+{
+	pthread_mutex_lock(&q->lock);
+	q->gathering += on ? 1 : UINT32_MAX;
+	if (q->gathering == 0 && q->queued > 0)
 		emi_queue_kick(q);
 	emi_queue_unlock(q);
 }

@@ -28,7 +28,7 @@
 #include "io/file.h"
 #include "io/huge_pages.h"
 
-enum { EMI_IO_THREADS = 4, EMI_IO_THREADS_MAX = 16, EMI_IO_DEPTH = 64, EMI_IO_DEPTH_MAX = 4096, EMI_IO_BATCH = 16 };
+enum { EMI_IO_THREADS = 4, EMI_IO_THREADS_MAX = 16, EMI_IO_DEPTH = 128, EMI_IO_DEPTH_MAX = 4096, EMI_IO_BATCH = 16 };
 
 #define EMI_IO_STACK 32768u
 
@@ -94,6 +94,7 @@ typedef struct emi_queue {
 	int async;              /* and they are in use */
 	void *channel;          /* that is, this is open */
 	int reaping;            /* a thread is in the backend's reap: one at a time */
+	uint32_t gathering;     /* who submit several requests now: they are handed over some at a time */
 	int alone;              /* there is no worker, and a thread collects in place of one */
 	int64_t accepted;       /* taken by submit and not reaped; for a moment below 0, when reaped at once */
 	emi_slot *slots, *free;
@@ -162,6 +163,10 @@ void emi_queue_submit(emi_request *rq);
 void emi_queue_list(emi_request *rq);
 void emi_queue_go_on(emi_queue *q);
 
+/* Somebody begins to submit several requests, or, off, has done so.  Those that are behind each other on the disk are
+ * one transfer for the kernel when they are handed over together.  Waiting meanwhile is allowed. */
+void emi_queue_gather(emi_queue *q, int on);
+
 /* Run a request with the calling thread, whether the context was canceled or not, if nothing overlaps it: 0 when
  * something does. */
 int emi_queue_run_now(emi_request *rq);
@@ -187,6 +192,12 @@ int emi_queue_watch(emi_request *rq, int on);
 void emi_queue_poll(emi_queue *q);
 
 /* The parts of a queue; all are called with the lock held and may drop it meanwhile. */
+
+/* How many transfers of those on lists may be handed over now: while some are gathered, those that are many. */
+static inline uint32_t emi_queue_due(const emi_queue *q)
+{
+	return q->gathering == 0 || q->queued >= EMI_IO_BATCH ? q->queued : 0;
+}
 
 /* Next transfer to run, or NULL. */
 emi_request *emi_queue_take(emi_queue *q);

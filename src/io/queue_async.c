@@ -91,7 +91,7 @@ void emi_async_pump(emi_queue *q)
 
 	while (emi_ctx_canceled(q->ctx) && (rq = emi_queue_take(q)) != NULL)
 		emi_queue_run(q, rq);
-	while (go_on && q->async) {
+	while (go_on && q->async && emi_queue_due(q) > 0) {
 		uint32_t n = fill(q, list), sent = 0;
 
 		if (n == 0)

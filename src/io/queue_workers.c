@@ -36,7 +36,7 @@
 
 int emi_queue_wants_reaper(const emi_queue *q)
 {
-	return q->async && (q->queued > 0 || q->unattended > 0) && q->waiters == 0;
+	return q->async && (emi_queue_due(q) > 0 || q->unattended > 0) && q->waiters == 0;
 }
 
 /* One thing that there is to do: 0 when there is none. */

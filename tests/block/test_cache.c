@@ -64,8 +64,12 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 			case_check(b, held[h].i, emi_cache_buf(b->c, held[h].f));
 			emi_cache_unpin(b->c, held[h].f, held[h].dirty);
 			held[h] = held[--n];
-		} else if (what < 90) {
+		} else if (what < 85) {
 			emi_cache_hint(b->c, b->bid[i]);
+		} else if (what < 90) {
+			const size_t some = test_below(&b->f.rng, b->n - i + 1);
+
+			emi_cache_hint_many(b->c, &b->bid[i], some < 10 ? some : 10, (int)test_below(&b->f.rng, 2));
 		} else if (what < 91) {
 			/* What is pinned is written as it is. */
 			assert_int_equal(case_flush(b), EM_OK);

@@ -315,6 +315,42 @@ static void test_no_thread_needed(void **state)
 	gate_end(g);
 }
 
+/* Requests that are gathered are handed over together when that is over, or when they are many; who waits for one before
+ * gets it. */
+static void test_gather(void **state)
+{
+	static char buf[64][64];
+	gate *g = gate_make(2, 1);
+	em_file *f = gate_file(g, 64);
+	unsigned i;
+
+	(void)state;
+	/* The channel is there from the first on. */
+	emi_write(f, &g->rq[0], buf[0], 64, 0, NULL);
+	assert_true(emi_wait_for(&g->rq[0], 10));
+	emi_file_gather(f, 1);
+	emi_file_gather(f, 1);
+	for (i = 1; i < 6; i++)
+		emi_read(f, &g->rq[i], buf[i], 64, i * PAGE, NULL);
+	assert_int_equal(g->taken, 1);
+	assert_int_equal(emi_wait(&g->rq[3], NULL), EM_OK);
+	assert_int_equal(g->taken + g->entered, 2);
+	emi_file_gather(f, 0);
+	assert_int_equal(g->taken + g->entered, 2);
+	assert_false(emi_done(&g->rq[1]));
+	emi_file_gather(f, 0);
+	assert_int_equal(g->taken, 5);
+	/* None of these is waited for. */
+	emi_file_gather(f, 1);
+	for (i = 6; i < 6 + 2 * EMI_IO_BATCH; i++)
+		emi_read(f, &g->rq[i], buf[i], 64, i * PAGE, NULL);
+	assert_int_equal(g->taken, 5 + 2 * EMI_IO_BATCH);
+	emi_file_gather(f, 0);
+	gate_assert_done(g, 6 + 2 * EMI_IO_BATCH);
+	assert_int_equal(f->queue->threads, 0);
+	gate_end(g);
+}
+
 /* A backend that never takes anything: the blocking functions do it, for good unless it is only busy. */
 static void test_refused(void **state)
 {
@@ -550,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_many_users),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_no_thread_needed),
+		cmocka_unit_test(test_gather),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_priorities),
 		cmocka_unit_test(test_cancel),

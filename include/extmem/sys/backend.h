@@ -94,7 +94,7 @@ typedef struct em_transfer {
 
 typedef struct em_backend {
 	uint32_t size;       /**< sizeof(em_backend); set by the initialiser. */
-	uint32_t depth;      /**< Transfers in flight per file by default, through submit; 0: 64. */
+	uint32_t depth;      /**< Transfers in flight per file by default, through submit; 0: 128. */
 	uint32_t threads;    /**< Threads per file that call read and write; 0: chosen by the library. */
 	uint32_t stack;      /**< Bytes of stack they need; 0: 32 KiB. */
 	const char *name;    /**< As em_ctx_backend() tells it. */
