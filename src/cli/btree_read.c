@@ -176,7 +176,8 @@ static int write_records(const reader *r, size_t n)
 
 static int fail(const reader *r, em_status st)
 {
-	btree_input_report(&r->in, st);
+	if (!interrupt_caught(&r->interrupt))
+		btree_input_report(&r->in, st);
 	return -1;
 }
 
@@ -306,7 +307,8 @@ static int open_output(reader *r)
 	/* It may be the directory that is wrong. */
 	if (r->output)
 		snprintf(err.path, sizeof(err.path), "%s", r->output);
-	message_errinfo(r->command, st, &err);
+	if (!interrupt_caught(&r->interrupt))
+		message_errinfo(r->command, st, &err);
 	return -1;
 }
 

@@ -243,15 +243,17 @@ static uint64_t expected_bytes(const generate_options *g, uint64_t i, uint64_t w
 	return (uint64_t)((double)written / (double)i * (double)g->records);
 }
 
-/* Say why it failed.  A reader that has seen enough ends it without a word, unless the parent wants SIGPIPE ignored. */
-static void report(const generate_options *g, const em_output *o)
+/* Say why it failed, unless a signal is the reason.  A reader that has seen enough ends it without a word, unless the
+ * parent wants SIGPIPE ignored. */
+static void report(const generate_options *g, const em_output *o, const interrupt *in)
 {
 	em_errinfo err;
 
 	em_output_error(o, &err);
 	if (err.status == EM_ERR_PIPE)
 		die_of(SIGPIPE);
-	message_errinfo(g->command, err.status, &err);
+	if (!interrupt_caught(in))
+		message_errinfo(g->command, err.status, &err);
 }
 
 /* Make and write all records; -1 when it failed or was interrupted. */
@@ -279,7 +281,7 @@ static int write_records(const generate_options *g, em_output *o, const interrup
 		written += n;
 		progress_update(&bar, "generate", written, expected_bytes(g, i, written));
 		if (em_output_write(o, buf, n) != EM_OK) {
-			report(g, o);
+			report(g, o, in);
 			goto out;
 		}
 	}
@@ -323,14 +325,15 @@ static int write_output(const generate_options *g, em_ctx *ctx, const interrupt 
 		/* It may be the directory that is wrong. */
 		if (g->output)
 			snprintf(err.path, sizeof(err.path), "%s", g->output);
-		message_errinfo(g->command, st, &err);
+		if (!interrupt_caught(in))
+			message_errinfo(g->command, st, &err);
 		return CLI_TROUBLE;
 	}
 	if (!write_records(g, o, in) && !interrupt_caught(in)) {
 		if (em_output_commit(o) == EM_OK)
 			status = CLI_OK;
-		else if (!interrupt_caught(in))
-			report(g, o);
+		else
+			report(g, o, in);
 	}
 	em_output_close(o);
 	return status;
