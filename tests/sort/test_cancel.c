@@ -450,15 +450,15 @@ static em_status many_requests(em_ctx *ctx, const cancel_place *p)
 	assert_int_equal(em_file_open(&f, ctx, p->dir, &opts), EM_OK);
 	for (i = 0; i < MANY; i++)
 		assert_int_equal(em_file_write_async(f, p->records, B, (uint64_t)i * B, NULL, NULL, &rq[i]), EM_OK);
-	before = cancel_events();
 	em_ctx_cancel(ctx);
+	before = cancel_events();
 	for (i = 0; i < MANY; i++) {
 		one = em_request_wait(rq[i]);
 		if (st == EM_OK)
 			st = one;
 		em_request_close(rq[i]);
 	}
-	/* At most as many as there are threads. */
+	/* Those that threads were about to begin. */
 	assert_in_range(cancel_events() - before, 0, 20);
 	em_file_close(f);
 	return st;
