@@ -98,9 +98,9 @@ final class Usage {
 			}
 		}
 		// Those that were not closed are collected.
-		for (int i = 0; i < 100 && Native.kept() > kept; i++) {
+		for (int i = 0; i < 1000 && Native.kept() > kept; i++) {
 			System.gc();
-			Thread.sleep(10);
+			Thread.sleep(5);
 		}
 		equal(Native.kept(), kept);
 	}
