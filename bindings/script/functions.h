@@ -324,7 +324,8 @@ static int emb_ask_body(emb_env *env, struct emb_job *j)
 	const int one = j->change == EMB_SUM || j->change == EMB_PAIR;
 	const struct emb_shape *other = f->other ? f->other : f->shape;
 	const uint64_t *ends = f->record_bytes ? NULL : (const uint64_t *)j->b;
-	emb_value argv[2], r;
+	int n = ends && j->change != EMB_LINE_SUM ? 1 : pair || j->b ? 2 : j->a ? 1 : 0;
+	emb_value argv[3], r;
 	int64_t count;
 	char *to;
 
@@ -337,7 +338,12 @@ static int emb_ask_body(emb_env *env, struct emb_job *j)
 		argv[0] = emb_shown(env, f->shape, j->a, j->n, f->record_bytes, one);
 		argv[1] = emb_shown(env, other, j->b, j->total, j->number, j->change == EMB_PAIR);
 	}
-	if (emb_call_fn(env, f, ends && j->change != EMB_LINE_SUM ? 1 : pair || j->b ? 2 : j->a ? 1 : 0, argv, &r))
+#ifdef EMB_NIL_IS_EMPTY
+	/* Which of them there are. */
+	if (pair)
+		argv[n++] = emb_from_text(env, !j->a ? "right" : !j->b ? "left" : "both");
+#endif
+	if (emb_call_fn(env, f, n, argv, &r))
 		return -1;
 	/* What is nothing may be an empty line. */
 	if ((j->change == EMB_LINE_SUM || j->change == EMB_LINE_PAIR) && emb_is_bytes(env, r))

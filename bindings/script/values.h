@@ -9,7 +9,8 @@
  *
  * and macros for wrappers: EMB_ENV, the interpreter; EMB_FIRST(result, value), the first result; EMB_PUT(result,
  * value), which replaces that, and from then on adds to it; EMB_FAIL, which leaves with the pending exception;
- * EMB_WORK(action), which does a call between emb_enter() and emb_leave(); EMB_COLLECTOR, if values are not counted.
+ * EMB_WORK(action), which does a call between emb_enter() and emb_leave(); EMB_COLLECTOR, if values are not counted;
+ * EMB_NIL_IS_EMPTY, if what is nothing looks as an empty line does.
  *
  * Functions that return int are 0, or -1 with a pending exception; those that return pointers are NULL then.
  */

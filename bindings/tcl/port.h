@@ -30,6 +30,7 @@ typedef Tcl_Obj *emb_kept;
 #include "script/values.h"
 #include "script/temps.h"
 
+#define EMB_NIL_IS_EMPTY
 #define EMB_ENV interp
 #define EMB_FIRST(result, value) Tcl_SetObjResult(interp, (value))
 #define EMB_PUT(result, value) emb_put(interp, (value))

@@ -65,9 +65,10 @@ oo::class create ::extmem::Stream {
 	method set {operation other {key {}}} {
 		my By $key Node em_stream_set {} [$other handle] % [::extmem::constant EM_SET_[string toupper $operation]]
 	}
-	# kind: inner, left, full, semi, anti; left, right: keys by which they are sorted; the command gets two items, one of
-	# which may be empty.  Of lines the format is empty; a command gives a line, and without it this has the fields of the
-	# keys, and then the others, with a separator: a byte, or as those of `left'.
+	# kind: inner, left, full, semi, anti; left, right: keys by which they are sorted.  The command gets two items, and
+	# which of them there are: both, left or right; the other one is empty, as a line may be that is there.  Of lines the
+	# format is empty; a command gives a line, and without it this has the fields of the keys, and then the others, with a
+	# separator: a byte, or as those of `left'.
 	method join {other kind left right {format_ {}} {command {}} {separator {}}} {
 		my By $left ByOf [$other format] $right Node emb_stream_join $format_ [$other handle] \
 			[::extmem::constant EM_JOIN_[string toupper $kind]] % % 0 $separator 0 \

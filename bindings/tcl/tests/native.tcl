@@ -359,7 +359,7 @@ check "streams: nodes" {
 	equal [[[streamed {1 5}] merge [list [streamed 2] [streamed 3]]] read] {1 2 3 5}
 	equal [[[streamed {1 5}] zip [list [streamed 2]] <QQ] read] {{1 2}}
 	equal [[[streamed {1 2 3}] window 2 1 <QQ] read] {{1 2} {2 3}}
-	proc pair {a b} { expr {10 * $a + ($b eq "" ? 0 : $b)} }
+	proc pair {a b which} { expr {10 * $a + ($which eq "both" ? $b : 0)} }
 	equal [[[streamed {1 2 2}] join [streamed {2 3}] left f0 f0 <Q pair] read] {10 22 22}
 	equal [[[streamed {1 2}] join [streamed 2] inner {} {} <QQ] read] {{2 2}}
 	lassign [[streamed {4 1}] tee 1] a b
@@ -550,7 +550,7 @@ check "records of any length" {
 	equal [[extmem streamfile lines [list $dir/more] -format {kind 1 width 1} -ctx $ctx] read] {xyz {} w}
 	fails EM_ERR_NOTSUP { [all_lines] reverse }
 	proc joined {args} { [[[all_lines] sort] join [[all_lines] sort] inner {} {} {} {*}$args] read }
-	equal [joined {apply {{a b} {}}}] {{} {} {} {}}
+	equal [joined {apply {args {}}}] {{} {} {} {}}
 	fails EM_ERR_INVAL { joined {} ab }
 	fails EM_ERR_NOENT { [extmem streamfile lines $dir/none -ctx $ctx] read }
 	equal [catch { [[all_lines] map {apply {some {return $some}}}] read }] 1

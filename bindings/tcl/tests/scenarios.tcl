@@ -215,7 +215,7 @@ proc run_linejoin {kind left right separator first second} {
 	return [join [[[lines $first] join [lines $second right] $kind $left $right {} {} $own] read] |]
 }
 proc run_linepairs {kind left right first second} {
-	set pair {apply {{a b} { return [expr {$a eq "" ? "-" : $a}]+[expr {$b eq "" ? "-" : $b}] }}}
+	set pair {apply {{a b which} { return [expr {$which eq "right" ? "-" : $a}]+[expr {$which eq "left" ? "-" : $b}] }}}
 	return [join [[[lines $first] join [lines $second right] $kind $left $right {} $pair] read] |]
 }
 proc run_linesour {text} {
