@@ -63,7 +63,6 @@ typedef struct emb_handle {
 	struct emb_handle *late;  /**< Those to be closed when nobody is inside of this, ... */
 	struct emb_handle *next;  /**< ... by this link. */
 	struct emb_lent lend;     /**< The last batch. */
-	int64_t held;             /**< As much as the collector was told that it has. */
 } emb_handle;
 
 struct emb_on {
@@ -117,7 +116,6 @@ struct emb_now {
 	int n;                 /**< Results. */
 	struct emb_out out[EMB_OUTS];
 	emb_handle *first;     /**< The receiver. */
-	uint64_t used;         /**< Of a context: of its memory, before the call. */
 	struct emb_fn *keep;   /**< Functions among the arguments; who has them sets this to NULL. */
 	struct emb_temp *temp;
 	struct emb_input *inputs;
@@ -130,11 +128,6 @@ static EMB_THREAD struct emb_now emb_now;
 static pthread_mutex_t emb_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct emb_slot *emb_slots;
 static uint32_t emb_nslots, emb_free_slot;
-
-/* What a collector is told of memory that is taken, or, below 0, given back: a language that can has this. */
-#ifndef EMB_HELD
-#define EMB_HELD(bytes) ((void)(bytes))
-#endif
 
 /** The language forgets a function. */
 static void emb_up_release(uint64_t id);
@@ -421,7 +414,6 @@ static void emb_shut(emb_handle *h)
 
 		if (h->object)
 			h->kind->close(h->object);
-		EMB_HELD(-h->held);
 		pthread_mutex_lock(&emb_lock);
 		emb_unref(h, &gone);
 		pthread_mutex_unlock(&emb_lock);
@@ -546,22 +538,6 @@ static int emb_place(emb_handle *h)
 	return 0;
 }
 
-/** What an object has taken of the memory of the context that it was made in.  That of a small context counts for more:
- *  V8 collects when it was told of 64 MiB. */
-static int64_t emb_held(void)
-{
-	const emb_handle *h = emb_now.first;
-	const uint64_t seen = UINT64_C(1) << 27;
-	uint64_t memory, used;
-
-	if (!h || h->kind != &emb_kind_em_ctx)
-		return 0;
-	memory = em_ctx_memory((const em_ctx *)h->object);
-	used = em_ctx_memory_used((const em_ctx *)h->object);
-	used = used > emb_now.used ? used - emb_now.used : 0;
-	return (int64_t)(memory && memory < seen ? used * (seen / memory) : used);
-}
-
 /** A handle for an object that a call has made, which takes over emb_now.keep; 0: there is no memory, or no object. */
 static uint64_t emb_handle_new(void *object, const struct emb_kind *kind)
 {
@@ -583,11 +559,8 @@ static uint64_t emb_handle_new(void *object, const struct emb_kind *kind)
 	pthread_mutex_lock(&emb_lock);
 	failed = emb_place(h);
 	pthread_mutex_unlock(&emb_lock);
-	if (!failed) {
-		h->held = emb_held();
-		EMB_HELD(h->held);
+	if (!failed)
 		return h->id;
-	}
 	emb_now.group = NULL;
 	h->next = NULL;
 	emb_shut(h);
@@ -626,8 +599,6 @@ static void *emb_enter(uint64_t id, const struct emb_kind *kind, emb_handle **he
 		emb_call.record_bytes = h->record_bytes;
 		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
 		emb_now.first = h;
-		if (kind == &emb_kind_em_ctx)
-			emb_now.used = em_ctx_memory_used((const em_ctx *)h->object);
 	}
 	return h->object;
 }

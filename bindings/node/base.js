@@ -102,6 +102,7 @@ class Base {
 	/** It has this handle, and records of this kind. */
 	constructor(h, ctx, records) {
 		collected.register(this, h, this);
+		c.made(this, h);
 		Object.assign(this, { _h: h, _ctx: ctx, records });
 	}
 

@@ -11,6 +11,8 @@
 %{
 #include <math.h>
 #include <node_api.h>
+#include <unordered_map>
+#include <vector>
 
 struct emb_view {
 	const void *p;
@@ -28,13 +30,11 @@ struct emb_view {
 
 %{
 #define EMB_ID(x) emb_unsigned(env, x)
-#define EMB_HELD(bytes) emb_tell_held(bytes)
 #define EMB_WHOLE(x) emb_unsigned(env, x)
 #define EMB_VIEW(x, view, write) emb_view_get(env, x, &view)
 #define EMB_TEXTS(x, view) emb_texts_get(env, x, &view)
 #define EMB_UNVIEW(view) ((void)(view))
 
-static void emb_tell_held(int64_t bytes);
 static uint64_t emb_unsigned(napi_env env, napi_value v);
 static void emb_view_get(napi_env env, napi_value v, struct emb_view *view);
 static void emb_texts_get(napi_env env, napi_value v, struct emb_view *view);
@@ -43,12 +43,6 @@ static void emb_texts_get(napi_env env, napi_value v, struct emb_view *view);
 %include "flat/typemaps.i"
 
 %{
-/** Registries of finalizers run when a job is over: nothing can be waited for. */
-static int emb_up_collect(void)
-{
-	return 0;
-}
-
 enum { EMB_UP_ERROR, EMB_UP_RELEASE, EMB_UP_CALL };
 
 /* Of the thread: its environment, the function of the facade, and what a function of the caller's has thrown, in an
@@ -56,13 +50,8 @@ enum { EMB_UP_ERROR, EMB_UP_RELEASE, EMB_UP_CALL };
 static thread_local napi_env emb_env;
 static thread_local napi_ref emb_up, emb_thrown;
 
-static void emb_tell_held(int64_t bytes)
-{
-	int64_t all;
-
-	if (emb_env && bytes)
-		napi_adjust_external_memory(emb_env, bytes, &all);
-}
+/* Objects of the facade by their handles: references that hold nothing, and are empty as soon as it was collected. */
+static thread_local std::unordered_map<uint64_t, napi_ref> emb_objects;
 
 struct emb_scope {
 	napi_env env;
@@ -70,6 +59,43 @@ struct emb_scope {
 	explicit emb_scope(napi_env of) : env(of) { napi_open_handle_scope(env, &scope); }
 	~emb_scope() { napi_close_handle_scope(env, scope); }
 };
+
+static void emb_forget(uint64_t id)
+{
+	const auto at = emb_objects.find(id);
+
+	if (at == emb_objects.end())
+		return;
+	napi_delete_reference(emb_env, at->second);
+	emb_objects.erase(at);
+}
+
+/** A registry of finalizers is called when the job is over: who cannot wait for that looks what was collected. */
+static int emb_up_collect(void)
+{
+	const int64_t more_than_it_may = INT64_C(1) << 50;
+	std::vector<uint64_t> gone;
+	int64_t all;
+	int closed = 0;
+
+	if (!emb_env)
+		return 0;
+	napi_adjust_external_memory(emb_env, more_than_it_may, &all);
+	napi_adjust_external_memory(emb_env, -more_than_it_may, &all);
+	for (const auto &one : emb_objects) {
+		emb_scope scope(emb_env);
+		napi_value object = NULL;
+
+		if (napi_get_reference_value(emb_env, one.second, &object) == napi_ok && !object)
+			gone.push_back(one.first);
+	}
+	/* What closes one may call the caller, who may make others. */
+	for (const uint64_t id : gone) {
+		emb_forget(id);
+		closed |= emb_close(id, 1);
+	}
+	return closed;
+}
 
 /* Arguments. */
 
@@ -514,6 +540,7 @@ static void emb_env_ends(void *unused)
 	(void)unused;
 	emb_env = NULL;
 	emb_up = emb_thrown = NULL;
+	emb_objects.clear();
 }
 
 /** The facade has the function that is called for those of the caller's. */
@@ -531,10 +558,26 @@ static napi_value emb_js_set_up(napi_env env, napi_callback_info info)
 	return v;
 }
 
+/** An object of the facade has this handle. */
+static napi_value emb_js_made(napi_env env, napi_callback_info info)
+{
+	napi_value a[2], v = NULL;
+	napi_ref ref;
+	size_t n = 2;
+
+	napi_get_cb_info(env, info, &n, a, NULL, NULL);
+	if (napi_create_reference(env, a[0], 0, &ref) == napi_ok)
+		emb_objects[emb_unsigned(env, a[1])] = ref;
+	napi_get_undefined(env, &v);
+	return v;
+}
+
 static em_status emb_js_close(uint64_t id, int collected)
 {
-	if (emb_close(id, collected))
+	if (emb_close(id, collected)) {
+		emb_forget(id);
 		return EM_OK;
+	}
 	emb_refuse(EM_ERR_BUSY, "a call is in progress on what it is a part of");
 	return EM_ERR_BUSY;
 }
@@ -545,6 +588,8 @@ static em_status emb_js_close(uint64_t id, int collected)
 
 	napi_create_function(env, "set_up", NAPI_AUTO_LENGTH, emb_js_set_up, NULL, &fn);
 	napi_set_named_property(env, exports, "set_up", fn);
+	napi_create_function(env, "made", NAPI_AUTO_LENGTH, emb_js_made, NULL, &fn);
+	napi_set_named_property(env, exports, "made", fn);
 %}
 
 %typemap(in) uint64_t, unsigned long long, size_t, unsigned long, uint32_t, unsigned int {

@@ -488,16 +488,18 @@ test('what is forgotten is collected', async () => {
 	own.close();
 });
 
-test('what was dropped makes room for what is made', async () => {
-	const own = new extmem.Context({ memory: '64M' });
-	for (let i = 0; i < 1000; i++) {
-		new extmem.Sorter('u64', { ctx: own, memory: '1M' });
-		new extmem.Vector('u64', { ctx: own });
-		new extmem.BTree('u64', 'u64', { ctx: own });
-		await new Promise(setImmediate);
-	}
-	own.close();
-});
+for (const waits of [false, true])
+	test(`what was dropped makes room for what is made${waits ? ' in another job' : ''}`, async () => {
+		const own = new extmem.Context({ memory: '8M' });
+		for (let i = 0; i < 1000; i++) {
+			new extmem.Sorter('u64', { ctx: own, memory: '1M' });
+			new extmem.Vector('u64', { ctx: own });
+			new extmem.BTree('u64', 'u64', { ctx: own });
+			if (waits)
+				await new Promise(setImmediate);
+		}
+		own.close();
+	});
 
 test('a function of an order that fails when progress is due is what the object says', () => {
 	class Mine extends Error {}
@@ -509,6 +511,26 @@ test('a function of an order that fails when progress is due is what the object 
 	assert.throws(() => s.push(BigUint64Array.from({ length: 300000 }, random)).finish(), Mine);
 	assert.throws(() => s.push([1n]), { code: 'EM_ERR_USER' });
 	s.close();
+});
+
+test('what is closed to make room may make more', () => {
+	const own = new extmem.Context({ memory: '8M' });
+	let ended = 0;
+	function* endless() {
+		try {
+			for (;;)
+				yield 1n;
+		} finally {
+			new extmem.Vector('u64', { ctx: own });
+			ended++;
+		}
+	}
+	for (let i = 0; i < 1000; i++) {
+		new extmem.Stream('u64', endless(), { ctx: own }).nextBatch();
+		new extmem.BTree('u64', 'u64', { ctx: own });
+	}
+	assert(ended > 0);
+	own.close();
 });
 
 test('threads of Node each have their own', async () => {
