@@ -53,10 +53,8 @@ c.set_up((what, ...rest) => CALLED_FOR[what](...rest));
 
 /** An option as the module wants it: its name and its value, as texts; of lists and objects several of these. */
 function option(name, value) {
-	if (value === undefined || value === null)
-		return [];
-	if (Array.isArray(value))
-		return value.flatMap((one, i) => option(one?.constructor === Object ? `${name}.${i}` : name, one));
+	if (Array.isArray(value ?? []))
+		return value?.flatMap((one, i) => option(one?.constructor === Object ? `${name}.${i}` : name, one)) ?? [];
 	if (value instanceof Uint8Array)
 		return [name, value];
 	if (value instanceof Base)
@@ -136,11 +134,7 @@ class Context extends Base {
 }
 
 let common = null;
-function defaultContext() {
-	if (!common || common.closed)
-		common = new Context();
-	return common;
-}
+const defaultContext = () => common?.closed === false ? common : common = new Context();
 
 module.exports = { c, ALL, Base, Context, constant, defaultContext, errorOf, errors, handles, known, made, options,
 	register, told, until };

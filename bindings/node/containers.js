@@ -2,7 +2,7 @@
 'use strict';
 // Containers of any number of records of one size.
 const { c, Base, defaultContext, options } = require('./base');
-const { Records, Pairs, Order, orderOf } = require('./records');
+const { Records, Pairs, Order, orderOf, walk } = require('./records');
 
 class Container extends Base {
 	constructor(records, { items, ctx = defaultContext(), ...opts } = {}) {
@@ -19,8 +19,7 @@ class Container extends Base {
 
 class Sequence extends Container {
 	_at(i) {
-		const n = this.length;
-		const at = i < 0 ? BigInt(i) + BigInt(n) : BigInt(i);
+		const n = BigInt(this.length), at = BigInt(i) < 0n ? BigInt(i) + n : BigInt(i);
 		if (at < 0n || at >= n)
 			throw new RangeError(`there is no record ${i}`);
 		return at;
@@ -38,10 +37,12 @@ class Sequence extends Container {
 		return this.records.filled(to - from, (room) => { this.readInto(from, room); });
 	}
 
-	*[Symbol.iterator]() {
+	*batches() {
 		for (let at = 0; at < this.length; at += this.records.chunk)
-			yield* this.records.items(this.slice(at, at + this.records.chunk));
+			yield this.slice(at, at + this.records.chunk);
 	}
+
+	[Symbol.iterator]() { return walk(this); }
 }
 
 class Vector extends Sequence {
@@ -50,19 +51,17 @@ class Vector extends Sequence {
 
 class Deque extends Sequence {}
 
-class Ends extends Container {}
+class Stack extends Container {}
 
-class Stack extends Ends {}
+class Queue extends Container {}
 
-class Queue extends Ends {}
-
-class PriorityQueue extends Ends {
+class PriorityQueue extends Container {
 	static _open(records, ctx, { key, cmp, ...opts }) {
 		return c.em_pq_open(ctx._h, options({ ...opts, order: orderOf(records, key, { cmp, ctx }) }));
 	}
 }
 
-class RadixHeap extends Ends {
+class RadixHeap extends Container {
 	static _open(records, ctx, opts) { return super._open(records, ctx, { ...opts, key: records.order(opts.key) }); }
 }
 

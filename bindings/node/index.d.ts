@@ -286,6 +286,8 @@ declare class Sequence extends Container implements Iterable<Item> {
 	readInto<T extends Bytes>(i: number | bigint, room: T): T;     // = read
 	/** The records [begin, end). */
 	slice(begin?: number, end?: number): any;
+	/** All, some at a time. */
+	batches(): Generator<Some>;
 	write(i: number | bigint, data: Many): void;                   // = write
 	push(item: Item): void;                                        // = push
 	extend(items: Many): number;                                   // = push_many

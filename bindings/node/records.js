@@ -124,13 +124,10 @@ class Records extends Shape {
 	/** Bytes as they are shown. */
 	wrap(b) { return this.Array ? new this.Array(b.buffer, b.byteOffset, b.byteLength / this.bytes) : b; }
 
-	/** Those of what is shown; an iterator of them goes on where a loop was left. */
-	items(some) {
-		let at = 0;
-		const next = () => at === some.byteLength ? { done: true, value: undefined }
-			: { done: false, value: this.unpack(some.subarray(at, at += this.bytes)) };
-		return this.Array ? some : { next, [Symbol.iterator]() { return this; } };
-	}
+	/** Of what is shown: how many, and one of them. */
+	count(some) { return some.byteLength / this.bytes; }
+
+	item(some, i) { return this.Array ? some[i] : this.unpack(some.subarray(i * this.bytes, (i + 1) * this.bytes)); }
 
 	join(batches) {
 		const all = Buffer.concat(batches.map(bytesOf));
@@ -207,7 +204,9 @@ class Lines extends Shape {
 			.map((end, i, at) => all.subarray(i ? at[i - 1] : 0, end));
 	}
 
-	items(some) { return some; }
+	count(some) { return some.length; }
+
+	item(some, i) { return some[i]; }
 
 	join(batches) { return batches.flat(); }
 
@@ -215,6 +214,30 @@ class Lines extends Shape {
 	order(key) { return key ?? ''; }
 }
 const LINES = new Lines();
+
+/** The items of what has batches.  A generator would take twice as long for a number. */
+function walk(object) {
+	const batches = object.batches(), { records } = object;
+	let some, n = 0, at = 0, mark = 0;
+	return {
+		next() {
+			while (at === n) {
+				const one = batches.next();
+				if (one.done)
+					return one;
+				[some, n, at, mark] = [one.value, records.count(one.value), 0, object._back?.(0, 0)];
+			}
+			return { done: false, value: records.item(some, at++) };
+		},
+		/** The loop is left. */
+		return() {
+			object._back?.(mark, n - at);
+			at = n;
+			return batches.return();
+		},
+		[Symbol.iterator]() { return this; },
+	};
+}
 
 class Order extends Base {
 	/** key: fields, options of the command for 'lines', or a function of many records that returns BigUint64Array. */
@@ -253,4 +276,4 @@ const orderOf = (records, key, opts) => key instanceof Order ? key : new Order(r
 /** The handle of an order of the records of an object. */
 const keyed = (object, key, cmp) => orderOf(object.records, key, { cmp, ctx: object._ctx })._h;
 
-module.exports = { NUMBERS, LINES, Records, Pairs, Order, isBytes, keyed, orderOf };
+module.exports = { NUMBERS, LINES, Records, Pairs, Order, isBytes, keyed, orderOf, walk };

@@ -2,7 +2,7 @@
 'use strict';
 // Streams: records that are made when they are asked for, batch by batch, with nothing in between on a disk.
 const { c, ALL, Base, constant, defaultContext, made, options, register, until } = require('./base');
-const { LINES, Records, isBytes, keyed, orderOf } = require('./records');
+const { LINES, Records, isBytes, keyed, orderOf, walk } = require('./records');
 
 /** What has records batch by batch. */
 class Batches extends Base {
@@ -11,27 +11,18 @@ class Batches extends Base {
 
 	*batches() { yield* until(() => this._finished().nextBatch()); }
 
-	*[Symbol.iterator]() {
-		for (const batch of this.batches()) {
-			const items = this.records.items(batch)[Symbol.iterator](), mark = this._do('back', 0, 0);
-			try {
-				yield* items;
-			} finally {
-				if (!this.closed)
-					this._do('back', mark, Array.from(items).length);
-			}
-		}
-	}
+	/** So many of the batch with this mark come again; the mark of the last one. */
+	_back(mark, n) { return this.closed ? 0 : this._do('back', mark, n); }
+
+	[Symbol.iterator]() { return walk(this); }
 }
 
 /** Batches of anything that has some: a function, a sorter, a container, an iterable of batches or of items. */
 function* batchesOf(source, records) {
-	const batches = typeof source === 'function' ? until(source) : isBytes(source) ? [source] : null;
+	const batches = typeof source === 'function' ? until(source) : isBytes(source) ? [source] : source.batches?.();
 	if (batches) {
 		for (const batch of batches)
 			yield records.many(batch);
-	} else if (source.batches) {
-		yield* source.batches();
 	} else {
 		const some = [];
 		for (const one of source) {
