@@ -460,12 +460,13 @@ static int emb_interrupted(emb_env *env)
 	return 0;
 }
 
-/** What a collection frees is closed when interrupts are looked at. */
+/** What a collection frees is closed when interrupts are looked at.  GC.start collects also behind GC.disable, and
+ *  rb_gc_start() does nothing there. */
 static int emb_collect_body(emb_env *env, struct emb_job *j)
 {
 	(void)env;
 	(void)j;
-	rb_gc_start();
+	rb_funcall(rb_mGC, rb_intern("start"), 0);
 	rb_thread_check_ints();
 	return 0;
 }
