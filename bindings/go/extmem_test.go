@@ -351,7 +351,7 @@ func TestCollected(t *testing.T) {
 }
 
 func TestDropped(t *testing.T) {
-	ctx, err := Open(Options{"memory": "64M", "dirs": []string{t.TempDir()}})
+	ctx, err := Open(Options{"memory": "8M", "dirs": []string{t.TempDir()}})
 	check(t, err)
 	defer ctx.Close()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // Nothing else has it collect.

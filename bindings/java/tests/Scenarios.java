@@ -288,7 +288,7 @@ final class Scenarios {
 	}
 
 	/** What loops have seen that are left at the first and at the second record, and what another one sees. */
-	private static <T> List<T> left(Iterable<T> all, List<T> seen) {
+	private static <T, S extends Handle & Iterable<T>> List<T> left(S all, List<T> seen) {
 		for (int stop = 1; stop <= 2; stop++) {
 			int n = 0;
 			for (T one : all) {
@@ -296,6 +296,8 @@ final class Scenarios {
 				if (++n == stop)
 					break;
 			}
+			// As a call does: what the loop has not come to is given back.
+			all.id();
 		}
 		all.forEach(seen::add);
 		return seen;

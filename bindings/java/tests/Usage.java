@@ -688,7 +688,7 @@ final class Usage {
 
 	/** What was dropped makes room for what is made. */
 	static void dropped(Path dir) {
-		try (Context ctx = new Context(Options.of("memory", "64M").set("dirs", List.of(dir)))) {
+		try (Context ctx = new Context(Options.of("memory", "8M").set("dirs", List.of(dir)))) {
 			for (int i = 0; i < 1000; i++) {
 				new Sorter<>(ctx, Type.U64, Options.of("memory", "1M"));
 				new Vector<>(ctx, Type.U64, null);

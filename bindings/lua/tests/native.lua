@@ -763,7 +763,7 @@ t.test("what is no number or position is refused", function()
 end)
 
 t.test("what was dropped makes room for what is made", function()
-	local own <close> = extmem.Context {memory = "64M"}
+	local own <close> = extmem.Context {memory = "8M"}
 	collectgarbage("stop")
 	for _ = 1, 1000 do
 		extmem.Sorter("<Q", {ctx = own, memory = "1M"})

@@ -318,7 +318,7 @@ check('one thread at a time') do
 end
 
 check('what was dropped makes room for what is made') do
-  Extmem::Context.open(memory: '64M') do |own|
+  Extmem::Context.open(memory: '8M') do |own|
     GC.disable
     1000.times do
       Extmem::Sorter.new('<Q', ctx: own, memory: '1M')
