@@ -218,23 +218,18 @@ static int lock_file(int fd, uint32_t flags)
 	return r == 0 ? 0 : errno;
 }
 
-/* What tells the disk from others; never 0. */
-static uint64_t disk_of(int fd)
+/* What is known of a file that is open.  What tells its disk from others is 0 only if it is not known.  Writes get on
+ * one at a time as far as its file system keeps their order by a lock, which is what those of Linux do. */
+static void tell(int fd, em_backend_open *how)
 {
+	const int writes = (how->flags & (EM_OPEN_WRITE | EM_OPEN_TEMP | EM_OPEN_LINKABLE)) != 0;
 	struct stat st;
 
-	if (fstat(fd, &st) != 0)
-		return 0;
-	return (uint64_t)(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev) + 1;
-}
-
-/* Do writes to it get on one at a time?  As far as its file system keeps their order by a lock, which is what those of
- * Linux do. */
-static int takes_one_write(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (fstat(fd, &st) == 0) {
+		how->disk = (uint64_t)(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev) + 1;
+		how->one_write = !how->direct && S_ISREG(st.st_mode);
+	}
+	how->in_memory = writes && emi_huge_possible(fd);
 }
 
 /* All that may be refused of a file that is open. */
@@ -269,9 +264,7 @@ static int sys_open(void *user, em_backend_open *how)
 		return e;
 	}
 	how->handle = handle_of(fd);
-	how->disk = disk_of(fd);
-	how->one_write = !how->direct && takes_one_write(fd);
-	how->in_memory = emi_huge_possible(fd);
+	tell(fd, how);
 	return 0;
 }
 

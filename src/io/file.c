@@ -13,6 +13,7 @@
 #endif
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -329,6 +330,17 @@ em_status emi_file_set_aside(em_file *f, uint64_t offset, uint64_t bytes, em_err
 int emi_file_discards(const em_file *f)
 {
 	return emi_backend_discards(f->be);
+}
+
+void emi_file_expect(em_file *f, uint64_t bytes)
+{
+#ifdef POSIX_FADV_WILLNEED
+	if (has_descriptor(f) && f->be->fd)
+		(void)posix_fadvise(f->be->fd(f->handle), 0, (off_t)bytes, POSIX_FADV_WILLNEED);
+#else
+	(void)f;
+	(void)bytes;
+#endif
 }
 
 int emi_file_direct(const em_file *f)

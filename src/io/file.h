@@ -190,6 +190,9 @@ em_status emi_file_sync(em_file *f, em_errinfo *err);
 /* What was moved through it. */
 void emi_file_stats(em_file *f, em_io_stats *stats);
 
+/* So many bytes from its beginning are going to be read: the system may begin. */
+void emi_file_expect(em_file *f, uint64_t bytes);
+
 int emi_file_direct(const em_file *f);
 int emi_file_writes(const em_file *f); /* it was opened for that */
 em_ctx *emi_file_ctx(const em_file *f);
@@ -199,6 +202,10 @@ int emi_file_fd(const em_file *f); /* -1 when the backend has none; for sink.c, 
 /* Start a transfer.  rq is overwritten; rq, buf and stats must live until it was waited for. */
 void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
 void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
+
+/* The same by the calling thread, at once: no other one is asked, which would take longer than to copy little that is
+ * in memory. */
+void emi_read_now(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
 
 /* The same for either kind, with functions to be called. */
 void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,

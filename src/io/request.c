@@ -238,6 +238,16 @@ static void submit_plain(em_file *f, emi_request *rq, emi_request_kind kind, con
 	emi_submit(f, rq, kind, buf, bytes, offset, &calls);
 }
 
+/* By the calling thread, unless something overlaps it. */
+static void run_now(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+		    const emi_request_calls *calls)
+{
+	rq->offset = offset;
+	rq->calls = *calls;
+	if (prepare(f, rq, kind, buf, bytes) && !emi_queue_run_now(rq))
+		emi_queue_submit(rq);
+}
+
 void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
 {
 	submit_plain(f, rq, EMI_READ, buf, bytes, offset, stats);
@@ -246,6 +256,16 @@ void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t off
 void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
 {
 	submit_plain(f, rq, EMI_WRITE, buf, bytes, offset, stats);
+}
+
+void emi_read_now(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
+{
+	const emi_request_calls calls = { NULL, NULL, NULL, NULL, NULL, stats };
+
+	if (emi_ctx_canceled(f->object.ctx))
+		emi_read(f, rq, buf, bytes, offset, stats);
+	else
+		run_now(f, rq, EMI_READ, buf, bytes, offset, &calls);
 }
 
 void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
@@ -274,13 +294,11 @@ void emi_discard_later(em_file *f, emi_request *rq, const emi_extent *list, size
 em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *done,
 		       em_errinfo *err)
 {
+	const emi_request_calls calls = { NULL, NULL, NULL, NULL, NULL, NULL };
 	emi_request rq;
 	em_status status;
 
-	rq.offset = offset;
-	memset(&rq.calls, 0, sizeof rq.calls);
-	if (prepare(f, &rq, kind, buf, bytes) && !emi_queue_run_now(&rq))
-		emi_queue_submit(&rq);
+	run_now(f, &rq, kind, buf, bytes, offset, &calls);
 	status = emi_wait(&rq, err);
 	if (done)
 		*done = rq.done;

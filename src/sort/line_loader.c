@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define STAGES_PER_THREAD 2u
+#define WAKE_BYTES ((size_t)16 << 10) /* a thread that is woken has so much to do, or half of a usual chunk */
 #define LEAST_RECORD 8u         /* stages have elements for records of this size; of shorter ones they take fewer
                                    bytes */
 
@@ -307,6 +308,19 @@ void emi_line_loader_free(emi_line_loader *l)
 	memset(l, 0, sizeof *l);
 }
 
+/* Is what nobody prepares yet more work than waking a thread is?  Chunks are as small as files. */
+static int worth_waking(emi_line_loader *l)
+{
+	const uint64_t end = l->head + l->busy, waiting = emi_turns_waiting(&l->turns);
+	const size_t usual = l->chunk_bytes / 2, enough = usual < WAKE_BYTES ? usual : WAKE_BYTES;
+	size_t bytes = 0;
+	uint64_t i;
+
+	for (i = 1; i <= waiting && bytes < enough; i++)
+		bytes += stage_of(l, end - i)->chunk.bytes;
+	return bytes >= enough;
+}
+
 /* Wake as many threads as there is something to do for. */
 static void call_helpers(emi_line_loader *l, uint32_t most)
 {
@@ -365,7 +379,8 @@ static em_status feed(emi_line_loader *l, int *fed, em_errinfo *err)
 	l->busy++;
 	*fed = 1;
 	emi_turns_add(&l->turns, 1);
-	call_helpers(l, 1);
+	if (worth_waking(l))
+		call_helpers(l, 1);
 	return EM_OK;
 }
 

@@ -5,7 +5,8 @@
  * Each thread takes a chunk of whole records and turns it into frames and elements in a stage, a piece of memory that
  * stays in its cache.  When all chunks before it have their places in the store it has its own, and is moved there
  * (base/turns.h). Keys are normalised here, once for each record.  The calling thread fetches chunks as they are
- * needed, and does the same when it has some time.
+ * needed, and does the same when it has some time.  Others are woken when enough waits for them: a chunk is no larger
+ * than its file, and of thousands of small ones it does all alone.
  */
 #ifndef EMI_LINE_LOADER_H
 #define EMI_LINE_LOADER_H

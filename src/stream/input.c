@@ -32,6 +32,9 @@
 #include "base/memory.h"
 #include "stream/true_size.h"
 
+#define SMALL_OF ((uint64_t)512 << 10)
+#define SMALL_SHARE 8u
+
 static int is_stdin(const char *path)
 {
 	return strcmp(path, "-") == 0;
@@ -40,6 +43,13 @@ static int is_stdin(const char *path)
 const char *emi_input_name(const emi_input *in)
 {
 	return in->path != NULL ? in->path : "standard input";
+}
+
+int emi_input_small(const emi_input *in, const em_ctx *ctx, size_t transfer_bytes)
+{
+	const uint64_t usual = transfer_bytes < SMALL_OF ? transfer_bytes : SMALL_OF;
+
+	return in->kind == EMI_INPUT_FILE && in->size <= usual / SMALL_SHARE && ctx->direct != EM_DIRECT_ON;
 }
 
 /* One string for all paths: the caller's need not live as long as the source. */

@@ -32,6 +32,10 @@ em_status emi_inputs_init(emi_inputs *in, em_ctx *ctx, const char *const *paths,
 			  em_errinfo *err);
 void emi_inputs_free(emi_inputs *in, em_ctx *ctx);
 
+/* Is it a file that is read sooner than it is made ready for direct transfers and handed to another thread?  It is a
+ * small part of a usual transfer then, or of 512 KiB; such a file is opened buffered and read by who needs it. */
+int emi_input_small(const emi_input *in, const em_ctx *ctx, size_t transfer_bytes);
+
 /* What to call it in a message. */
 const char *emi_input_name(const emi_input *in);
 

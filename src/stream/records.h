@@ -4,7 +4,8 @@
  *
  * The files are read one after the other, ahead of the consumer: regular ones asynchronously with the context's
  * backend, in requests of about chunk_bytes, pipes, devices and standard input with read() on the calling thread.  They
- * are opened when they are needed, at most two at a time.
+ * are opened when they are needed, at most two at a time.  A small file (emi_input_small()) is read by the calling
+ * thread, too, when its turn comes; the system knows of it from when it is opened, while the one before it is used.
  *
  * What the consumer gets are chunks: whole records, complete with their delimiters or prefixes, of one file.  A record
  * that straddles what was read at a time is put together in front of the rest.  Several chunks may be with the consumer
@@ -80,8 +81,8 @@ uint64_t emi_records_memory_evenly(const emi_records_opts *opts, uint64_t chunk_
  *                   the headroom of a buffer) is and there is another one: not sticky; it goes on when all chunks were
  *                   released
  *   EM_ERR_IO, ... what opening and reading may return
- * tick, when not NULL, is called at least five times a second while waiting; what it returns, if not EM_OK, ends the
- * call with that status (not sticky: nothing is lost, and the next call goes on).
+ * tick, when not NULL, is called at least five times a second while waiting, but for a small file; what it returns, if
+ * not EM_OK, ends the call with that status (not sticky: nothing is lost, and the next call goes on).
  */
 em_status emi_records_next(emi_records *r, emi_chunk *chunk, em_status (*tick)(void *arg), void *arg, em_errinfo *err);
 

@@ -47,6 +47,7 @@ typedef struct emi_records_buffer {
 	struct emi_records_buffer *next; /* in the queue */
 	uint32_t file;          /* index of the input */
 	int32_t state;          /* EMI_RECORDS_... */
+	int32_t begun;          /* the transfer, of a file, was; that of a small one is made when it is waited for */
 	int32_t there;          /* it was waited for */
 	int32_t last;           /* the file ends with it; valid once there */
 } emi_records_buffer;

@@ -36,6 +36,11 @@ static emi_records_buffer *free_buffer(emi_records *r)
 	return NULL;
 }
 
+static int is_small(const emi_records *r, const emi_input *in)
+{
+	return emi_input_small(in, r->ctx, r->chunk_bytes);
+}
+
 static void slot_close(emi_records_slot *slot)
 {
 	emi_file_close(slot->file);
@@ -52,6 +57,7 @@ static void slot_drop(emi_records *r, emi_records_slot *slot)
 /* The file at the cursor; NULL means not now, or that it cannot be opened. */
 static emi_records_slot *slot_get(emi_records *r)
 {
+	const emi_input *in = &r->in.item[r->cur];
 	emi_records_slot *empty = NULL;
 	em_errinfo err;
 	em_status st;
@@ -70,9 +76,12 @@ static emi_records_slot *slot_get(emi_records *r)
 	if (empty == NULL)
 		return NULL;
 	memset(&err, 0, sizeof err);
-	st = emi_file_open(&empty->file, r->ctx, r->in.item[r->cur].path, EMI_OPEN_READ, &err);
+	st = emi_file_open(&empty->file, r->ctx, in->path,
+			   EMI_OPEN_READ | (is_small(r, in) ? EMI_OPEN_BUFFERED : 0), &err);
 	if (st == EM_OK) {
 		empty->input = r->cur;
+		if (is_small(r, in))
+			emi_file_expect(empty->file, in->size);
 		return empty;
 	}
 	empty->file = NULL;
@@ -118,7 +127,7 @@ static void enqueue(emi_records *r, emi_records_buffer *b)
 	b->wanted = left < r->chunk_bytes ? (size_t)left : r->chunk_bytes;
 	b->got = odd;
 	b->last = left == b->wanted;
-	b->there = 0;
+	b->begun = b->there = 0;
 	b->slot = NULL;
 	b->from = r->head + odd + r->skip;
 	b->to = r->head;
@@ -160,6 +169,9 @@ void emi_records_ahead(emi_records *r)
 		b->slot = slot;
 		slot->refs++;
 		r->pos += b->wanted;
+		b->begun = !is_small(r, in);
+		if (!b->begun)
+			continue;
 		bytes = b->wanted;
 		/* The last page is read as a whole, whatever there is of it. */
 		if (emi_file_direct(slot->file))
@@ -213,10 +225,12 @@ static em_status wait_file(emi_records *r, emi_records_buffer *b, emi_ticker *ti
 	em_status st;
 	size_t done;
 
-	while (ticker->fn != NULL && ticker->status == EM_OK && !emi_wait_for(&b->rq, 0.1))
+	while (b->begun && ticker->fn != NULL && ticker->status == EM_OK && !emi_wait_for(&b->rq, 0.1))
 		(void)emi_ticker_run(ticker);
 	if (emi_ticker_run(ticker) != EM_OK)
 		return ticker->status;
+	if (!b->begun)
+		emi_read_now(b->slot->file, &b->rq, b->area + r->head, b->wanted, b->offset, r->stats);
 	st = emi_wait(&b->rq, &r->err);
 	done = b->rq.done;
 	slot_drop(r, b->slot);

@@ -165,13 +165,21 @@ static em_status slot_get(emi_source *s, unsigned flags, struct slot **out)
 	return failed(s, st);
 }
 
-/* Submit transfers for [from, to) of the file to `at'. */
+/* Is the file at the cursor? */
+static int is_small(const emi_source *s, const emi_fill *fill)
+{
+	return emi_input_small(&s->in.item[s->cur], s->ctx, fill->request_bytes);
+}
+
+/* Submit transfers for [from, to) of the file at the cursor to `at'. */
 static void submit(emi_source *s, emi_fill *fill, struct emi_fill_piece *piece, char *at, uint64_t from, uint64_t to)
 {
+	const int now = is_small(s, fill);
+
 	while (from < to) {
 		const size_t n = (size_t)least(to - from, fill->request_bytes);
 
-		emi_read(piece->slot->file, &fill->rq[fill->requests++], at, n, from, s->stats);
+		(now ? emi_read_now : emi_read)(piece->slot->file, &fill->rq[fill->requests++], at, n, from, s->stats);
 		piece->requests++;
 		at += n;
 		from += n;
@@ -197,6 +205,7 @@ static em_status place_file(emi_source *s, emi_fill *fill, enum step *step)
 	const uint64_t room = fill->wanted - fill->placed;
 	const int aligned = fill->placed == 0 ||
 			    (s->pos % EMI_PAGE == 0 && (uintptr_t)place_of(fill) % EMI_PAGE == 0);
+	const int buffered = !aligned || is_small(s, fill);
 	struct emi_fill_piece *piece = &fill->piece[fill->pieces];
 	uint64_t begin = s->pos, end = s->pos + least(in->size - s->pos, room), to, most;
 	uint32_t requests;
@@ -209,7 +218,7 @@ static em_status place_file(emi_source *s, emi_fill *fill, enum step *step)
 	if (fill->pieces == fill->max_pieces || requests < 2)
 		return EM_OK;
 	memset(piece, 0, sizeof *piece);
-	st = slot_get(s, EMI_OPEN_READ | (aligned ? 0 : EMI_OPEN_BUFFERED), &piece->slot);
+	st = slot_get(s, EMI_OPEN_READ | (buffered ? EMI_OPEN_BUFFERED : 0), &piece->slot);
 	if (st != EM_OK || piece->slot == NULL)
 		return st;
 	if (emi_file_direct(piece->slot->file)) {

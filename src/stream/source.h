@@ -2,9 +2,9 @@
 /*
  * source.h -- records from a list of files, read into large areas.
  *
- * The files are read one after the other; regular ones asynchronously with the context's backend, pipes and
- * devices (and standard input) with read() on the calling thread.  They are opened when they are needed, and no
- * more than EMI_SOURCE_OPEN are open at a time.
+ * The files are read one after the other; regular ones asynchronously with the context's backend, but small ones
+ * (emi_input_small()), pipes and devices (and standard input) by the calling thread.  They are opened when they are
+ * needed, and no more than EMI_SOURCE_OPEN are open at a time.
  *
  * An area is a buffer aligned to EMI_PAGE with room for the records asked for and EMI_SOURCE_SLACK bytes more:
  * records of users' files lie at any offset, and direct I/O needs the same alignment in memory as in the

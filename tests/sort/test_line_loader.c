@@ -235,12 +235,58 @@ static void test_too_long(void **state)
 	}
 }
 
+/* Is another thread woken for files of a line, or for chunks as they usually are? */
+static int woken(size_t each)
+{
+	enum { FILES = 200 };
+	char *dir = test_dir_make(), *path = test_path(dir, "lines");
+	const char *paths[FILES];
+	emi_records_opts opts;
+	emi_line_loader l;
+	emi_records *r;
+	em_errinfo err;
+	int full, got;
+	size_t i;
+	bench b;
+
+	bench_open(&b, 0, 0, 2, NULL);
+	lines_add_random(&b.in, &b.rng, LINES_WORDS, each);
+	lines_write(path, &b.in, 0, b.in.n, &b.format, 0);
+	for (i = 0; i < FILES; i++)
+		paths[i] = path;
+	memset(&opts, 0, sizeof(opts));
+	opts.format = b.format;
+	opts.chunk_bytes = CHUNK;
+	opts.chunks = emi_line_loader_chunks(2) + 2;
+	opts.longest = CHUNK;
+	assert_int_equal(emi_records_open(&r, b.ctx, paths, FILES, &opts, &b.job.io, &err), EM_OK);
+	assert_int_equal(emi_line_loader_init(&l, &b.store, r, paths, CHUNK, CHUNK, &err), EM_OK);
+	assert_int_equal(emi_line_loader_fill(&l, &full, &err), EM_OK);
+	assert_int_equal(b.store.n, FILES * each);
+	/* A task that nobody submitted has no function. */
+	got = l.helper[0].fn != NULL;
+	emi_line_loader_free(&l);
+	emi_records_close(r);
+	bench_close(&b);
+	free(path);
+	test_dir_remove(dir);
+	return got;
+}
+
+static void test_woken(void **state)
+{
+	(void)state;
+	assert_int_equal(woken(1), 0);
+	assert_int_equal(woken(500), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loaded),
 		cmocka_unit_test(test_common),
 		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_woken),
 	};
 
 	return cmocka_run_group_tests_name("line loader", tests, NULL, NULL);

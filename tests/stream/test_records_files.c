@@ -406,8 +406,8 @@ static int64_t slow_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 /* A disk that takes its time: the ticker ends the wait for it, and the wait can be taken up again. */
 static void test_tick_on_file(void **state)
 {
-	const emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 10, 0, { 0, 0 } };
-	char *dir = test_dir_make(), *path = test_path(dir, "in");
+	const emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, PAGE, 0, { 0, 0 } };
+	char *dir = test_dir_make(), *path = test_path(dir, "in"), line[PAGE / 2];
 	const char *const paths[] = { path };
 	em_backend slow = *em_backend_find("syscall");
 	em_ctx_opts ctx_opts = EM_CTX_OPTS_INIT;
@@ -424,7 +424,9 @@ static void test_tick_on_file(void **state)
 	slow.reap = NULL;
 	ctx_opts.custom = &slow;
 	assert_int_equal(em_ctx_open(&ctx, &ctx_opts), EM_OK);
-	stream_write_file(path, "line\n", 5);
+	memset(line, 'l', sizeof(line));
+	line[sizeof(line) - 1] = '\n';
+	stream_write_file(path, line, sizeof(line));
 	/* The second time it is closed while the read is under way. */
 	for (left_open = 0; left_open < 2; left_open++) {
 		t.calls = 0;
@@ -436,7 +438,7 @@ static void test_tick_on_file(void **state)
 			while ((st = emi_records_next(r, &chunk, ask, &t, NULL)) == EM_ERR_CANCELED)
 				;
 			assert_int_equal(st, EM_OK);
-			assert_int_equal(chunk.bytes, 5);
+			assert_int_equal(chunk.bytes, sizeof(line));
 			emi_records_release(r, &chunk, 1);
 			assert_int_equal(emi_records_next(r, &chunk, NULL, NULL, NULL), EM_END);
 		}
