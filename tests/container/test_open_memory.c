@@ -16,17 +16,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include <extmem/btree.h>
-#include <extmem/deque.h>
-#include <extmem/pq.h>
-#include <extmem/queue.h>
-#include <extmem/radix_heap.h>
-#include <extmem/stack.h>
 #include <extmem/sys/cache.h>
 #include <extmem/sys/pool.h>
-#include <extmem/vector.h>
 
 #include "common/test.h"
+#include "container/kinds.h"
 
 enum {
 	BLOCK = 4096,
@@ -44,10 +38,10 @@ typedef struct life {
 	em_ctx *ctx;
 	em_order *order;
 	em_disks *disks;
+	const struct kind *kind;
 	void *object;
 	char *path;             /* of a file */
 	em_errinfo err;
-	uint64_t n;             /* records */
 	uint64_t buf[CHUNK];
 	test_rng rng;
 } life;
@@ -59,94 +53,43 @@ typedef struct kind {
 	em_status (*live)(life *l);
 	void (*close)(life *l);
 	const char *option;     /* that a refusal names */
+	const container_kind *container; /* if it is one, ... */
+	uint64_t blocks;        /* ... blocks of records that it has, ... */
+	uint64_t many;          /* ... and how many records a call has: many are sorted for a tree */
 } kind;
 
-static void draw(life *l)
+static em_status container_open(life *l)
 {
-	size_t i;
+	const container_how how = { MEMORY, BLOCK, NULL, l->path, &l->err };
 
-	for (i = 0; i < CHUNK; i++)
-		l->buf[i] = test_random(&l->rng) >> 1;
+	return l->kind->container->open(&l->object, l->ctx, &how);
 }
 
-/* Have l->n records enter or leave by chunks. */
-#define CHUNKS(l, call) \
-	for (i = 0; st == EM_OK && i < (l)->n; i += CHUNK) { draw(l); st = call; }
-
-static em_status vector_open(life *l)
+/* All records enter and leave by chunks. */
+static em_status container_live(life *l)
 {
-	em_vector_opts o = EM_VECTOR_OPTS_INIT;
-	em_vector *v;
-	em_status st;
-
-	o.record_bytes = 8;
-	o.block_bytes = BLOCK;
-	o.cache_bytes = MEMORY;
-	o.path = l->path;
-	o.flags = l->path != NULL ? EM_VECTOR_CREATE : 0;
-	o.errinfo = &l->err;
-	st = em_vector_open(&v, l->ctx, &o);
-	l->object = v;
-	return st;
-}
-
-static em_status vector_live(life *l)
-{
+	const container_kind *k = l->kind->container;
+	const uint64_t many = l->kind->many, n = l->kind->blocks * PER / many * many;
 	em_status st = EM_OK;
-	uint64_t i;
+	uint64_t i, j;
 
-	l->n = (BUFFERS + BLOCKS) * PER;
-	CHUNKS(l, em_vector_push_many(l->object, l->buf, CHUNK, NULL));
-	for (i = 0; st == EM_OK && i < 5000; i++)
-		st = em_vector_set(l->object, test_below(&l->rng, l->n), l->buf);
-	CHUNKS(l, em_vector_read(l->object, i, l->buf, CHUNK));
-	if (st != EM_OK)
-		em_vector_error(l->object, &l->err);
-	return st;
-}
-
-static void vector_close(life *l)
-{
-	em_vector_close(l->object);
-}
-
-static em_status btree_open(life *l)
-{
-	em_btree_opts o = EM_BTREE_OPTS_INIT;
-	em_btree *t;
-	em_status st;
-
-	o.leaf_bytes = o.node_bytes = BLOCK;
-	o.cache_bytes = MEMORY;
-	o.node_cache_bytes = MEMORY / 16;
-	o.flags = EM_BTREE_DUPLICATES;
-	o.errinfo = &l->err;
-	st = em_btree_open(&t, l->ctx, l->order, &o);
-	l->object = t;
-	return st;
-}
-
-static em_status btree_live(life *l)
-{
-	em_status st = EM_OK;
-	uint64_t i;
-
-	l->n = (BUFFERS + BLOCKS) * PER / 2;
-	for (i = 0; st == EM_OK && i < l->n; i++) {
-		const uint64_t x = test_random(&l->rng);
-
-		st = em_btree_insert(l->object, &x);
+	for (i = 0; st == EM_OK && i < n; i += many) {
+		for (j = 0; j < many; j++)
+			l->buf[j] = test_random(&l->rng) >> 1;
+		st = k->push(l->object, l->buf, many);
 	}
-	for (i = 0; st == EM_OK && i < l->n; i++)
-		st = i % 3 != 0 ? em_btree_pop_min(l->object, l->buf) : em_btree_pop_max(l->object, l->buf);
+	for (i = 0; st == EM_OK && i < 5000 && k->touch != NULL; i++)
+		st = k->touch(l->object, test_below(&l->rng, n));
+	for (i = 0; st == EM_OK && i < n; i += many)
+		st = k->pop(l->object, l->buf, many);
 	if (st != EM_OK)
-		em_btree_error(l->object, &l->err);
+		k->error(l->object, &l->err);
 	return st;
 }
 
-static void btree_close(life *l)
+static void container_close(life *l)
 {
-	em_btree_close(l->object);
+	l->kind->container->close(l->object);
 }
 
 /* A tree in a file, which is made if it is not there. */
@@ -200,167 +143,9 @@ static em_status saved_live(life *l)
 	return st;
 }
 
-static em_container_opts ends_opts(life *l)
+static void saved_close(life *l)
 {
-	em_container_opts o = EM_CONTAINER_OPTS_INIT;
-
-	o.record_bytes = 8;
-	o.block_bytes = BLOCK;
-	o.memory_bytes = MEMORY;
-	o.errinfo = &l->err;
-	return o;
-}
-
-static em_status stack_open(life *l)
-{
-	const em_container_opts o = ends_opts(l);
-	em_stack *s;
-	const em_status st = em_stack_open(&s, l->ctx, &o);
-
-	l->object = s;
-	return st;
-}
-
-static em_status stack_live(life *l)
-{
-	em_status st = EM_OK;
-	uint64_t i;
-
-	l->n = (BUFFERS / 2 + BLOCKS) * PER;
-	CHUNKS(l, em_stack_push_many(l->object, l->buf, CHUNK, NULL));
-	CHUNKS(l, em_stack_pop_many(l->object, l->buf, CHUNK, NULL));
-	if (st != EM_OK)
-		em_stack_error(l->object, &l->err);
-	return st;
-}
-
-static void stack_close(life *l)
-{
-	em_stack_close(l->object);
-}
-
-static em_status queue_open(life *l)
-{
-	const em_container_opts o = ends_opts(l);
-	em_queue *q;
-	const em_status st = em_queue_open(&q, l->ctx, &o);
-
-	l->object = q;
-	return st;
-}
-
-static em_status queue_live(life *l)
-{
-	em_status st = EM_OK;
-	uint64_t i;
-
-	l->n = (BUFFERS / 2 + BLOCKS) * PER;
-	CHUNKS(l, em_queue_push_many(l->object, l->buf, CHUNK, NULL));
-	CHUNKS(l, em_queue_pop_many(l->object, l->buf, CHUNK, NULL));
-	if (st != EM_OK)
-		em_queue_error(l->object, &l->err);
-	return st;
-}
-
-static void queue_close(life *l)
-{
-	em_queue_close(l->object);
-}
-
-static em_status deque_open(life *l)
-{
-	const em_container_opts o = ends_opts(l);
-	em_deque *d;
-	const em_status st = em_deque_open(&d, l->ctx, &o);
-
-	l->object = d;
-	return st;
-}
-
-static em_status deque_live(life *l)
-{
-	em_status st = EM_OK;
-	uint64_t i;
-
-	l->n = (BUFFERS / 4 + BLOCKS) * PER;
-	CHUNKS(l, em_deque_push_front_many(l->object, l->buf, CHUNK, NULL));
-	for (i = 0; st == EM_OK && i < 5000; i++)
-		st = em_deque_get(l->object, test_below(&l->rng, l->n), l->buf);
-	CHUNKS(l, em_deque_pop_back_many(l->object, l->buf, CHUNK, NULL));
-	if (st != EM_OK)
-		em_deque_error(l->object, &l->err);
-	return st;
-}
-
-static void deque_close(life *l)
-{
-	em_deque_close(l->object);
-}
-
-static em_status pq_open(life *l)
-{
-	em_pq_opts o = EM_PQ_OPTS_INIT;
-	em_pq *q;
-	em_status st;
-
-	o.order = l->order;
-	o.block_bytes = BLOCK;
-	o.memory_bytes = MEMORY;
-	o.errinfo = &l->err;
-	st = em_pq_open(&q, l->ctx, &o);
-	l->object = q;
-	return st;
-}
-
-static em_status pq_live(life *l)
-{
-	em_status st = EM_OK;
-	uint64_t i;
-
-	l->n = (BUFFERS + BLOCKS) * PER;
-	CHUNKS(l, em_pq_push_many(l->object, l->buf, CHUNK, NULL));
-	CHUNKS(l, em_pq_pop_many(l->object, l->buf, CHUNK, NULL));
-	if (st != EM_OK)
-		em_pq_error(l->object, &l->err);
-	return st;
-}
-
-static void pq_close(life *l)
-{
-	em_pq_close(l->object);
-}
-
-static em_status radix_open(life *l)
-{
-	em_radix_heap_opts o = EM_RADIX_HEAP_OPTS_INIT;
-	em_radix_heap *h;
-	em_status st;
-
-	o.record_bytes = 8;
-	o.block_bytes = BLOCK;
-	o.memory_bytes = MEMORY;
-	o.errinfo = &l->err;
-	st = em_radix_heap_open(&h, l->ctx, &o);
-	l->object = h;
-	return st;
-}
-
-static em_status radix_live(life *l)
-{
-	em_status st = EM_OK;
-	uint64_t i;
-
-	l->n = (BUFFERS + BLOCKS) * PER;
-	CHUNKS(l, em_radix_heap_push_many(l->object, l->buf, CHUNK, NULL));
-	CHUNKS(l, em_radix_heap_pop_many(l->object, l->buf, CHUNK, NULL));
-	if (st != EM_OK)
-		em_radix_heap_error(l->object, &l->err);
-	return st;
-}
-
-static void radix_close(life *l)
-{
-	em_radix_heap_close(l->object);
+	em_btree_close(l->object);
 }
 
 static em_status cache_open(life *l)
@@ -443,19 +228,21 @@ static void pool_close(life *l)
 	em_block_pool_close(l->object);
 }
 
+#define CONTAINER container_open, container_live, container_close
+
 static const kind kinds[] = {
-	{ "vector", vector_open, vector_live, vector_close, "cache_bytes" },
-	{ "btree", btree_open, btree_live, btree_close, "cache_bytes" },
-	{ "stack", stack_open, stack_live, stack_close, "memory_bytes" },
-	{ "queue", queue_open, queue_live, queue_close, "memory_bytes" },
-	{ "deque", deque_open, deque_live, deque_close, "memory_bytes" },
-	{ "pq", pq_open, pq_live, pq_close, "memory_bytes" },
-	{ "radix heap", radix_open, radix_live, radix_close, "memory_bytes" },
-	{ "cache", cache_open, cache_live, cache_close, "frames" },
-	{ "pool", pool_open, pool_live, pool_close, "write_buffers" },
+	{ "vector", CONTAINER, "cache_bytes", &container_kinds[CONTAINER_VECTOR], BUFFERS + BLOCKS, CHUNK },
+	{ "btree", CONTAINER, "cache_bytes", &container_kinds[CONTAINER_BTREE], (BUFFERS + BLOCKS) / 2, 1 },
+	{ "stack", CONTAINER, "memory_bytes", &container_kinds[CONTAINER_STACK], BUFFERS / 2 + BLOCKS, CHUNK },
+	{ "queue", CONTAINER, "memory_bytes", &container_kinds[CONTAINER_QUEUE], BUFFERS / 2 + BLOCKS, CHUNK },
+	{ "deque", CONTAINER, "memory_bytes", &container_kinds[CONTAINER_DEQUE], BUFFERS / 4 + BLOCKS, CHUNK },
+	{ "pq", CONTAINER, "memory_bytes", &container_kinds[CONTAINER_PQ], BUFFERS + BLOCKS, CHUNK },
+	{ "radix heap", CONTAINER, "memory_bytes", &container_kinds[CONTAINER_RADIX_HEAP], BUFFERS + BLOCKS, CHUNK },
+	{ "cache", cache_open, cache_live, cache_close, "frames", NULL, 0, 0 },
+	{ "pool", pool_open, pool_live, pool_close, "write_buffers", NULL, 0, 0 },
 };
 
-static const kind saved = { "saved tree", saved_open, saved_live, btree_close, "cache_bytes" };
+static const kind saved = { "saved tree", saved_open, saved_live, saved_close, "cache_bytes", NULL, 0, 0 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -468,13 +255,14 @@ typedef struct place {
 	int file;               /* a vector is bound to one */
 } place;
 
-static void begin(life *l, const place *p, const char *dir, uint64_t memory)
+static void begin(life *l, const kind *k, const place *p, const char *dir, uint64_t memory)
 {
 	const char *const dirs[] = { dir, dir, dir };
 	em_ctx_opts o = EM_CTX_OPTS_INIT;
 	em_key key = EM_KEY_INIT;
 
 	memset(l, 0, sizeof *l);
+	l->kind = k;
 	l->rng = test_rng_make(test_seed());
 	o.memory = memory;
 	o.threads = p->threads;
@@ -505,7 +293,7 @@ static uint64_t refused(const kind *k, const place *p, const char *dir, uint64_t
 	em_status st;
 	life l;
 
-	begin(&l, p, dir, memory);
+	begin(&l, k, p, dir, memory);
 	st = k->open(&l);
 	if (st == EM_OK) {
 		k->close(&l);
@@ -531,7 +319,7 @@ static void check(const kind *k, const place *p)
 
 	assert_true(least != 0);
 	assert_true(refused(k, p, dir, least - 1) == least);
-	begin(&l, p, dir, least);
+	begin(&l, k, p, dir, least);
 	assert_int_equal(k->open(&l), EM_OK);
 	st = k->live(&l);
 	if (st != EM_OK)
