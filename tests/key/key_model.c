@@ -13,6 +13,9 @@
 
 #include "key_model.h"
 
+em_ctx key_ctx;
+test_rng key_rng;
+
 void model_ctx(em_ctx *ctx, const em_allocator *allocator)
 {
 	memset(ctx, 0, sizeof(*ctx));
@@ -28,6 +31,21 @@ void model_ctx_assert_clean(const em_ctx *ctx)
 {
 	assert_int_equal(ctx->used, 0);
 	assert_int_equal(ctx->refs, 1);
+}
+
+int key_setup(void **state)
+{
+	(void)state;
+	key_rng = test_rng_make(test_seed());
+	model_ctx(&key_ctx, NULL);
+	return 0;
+}
+
+int key_teardown(void **state)
+{
+	(void)state;
+	model_ctx_assert_clean(&key_ctx);
+	return 0;
 }
 
 em_order *model_order(em_ctx *ctx, uint64_t record_size, const em_key *keys, uint32_t n)

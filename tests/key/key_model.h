@@ -19,6 +19,12 @@ void model_ctx(em_ctx *ctx, const em_allocator *allocator);
 /* Fail the test unless all objects of the context were released. */
 void model_ctx_assert_clean(const em_ctx *ctx);
 
+/* One for all tests of a program, and numbers by the seed: what a group of tests begins and ends with. */
+extern em_ctx key_ctx;
+extern test_rng key_rng;
+int key_setup(void **state);
+int key_teardown(void **state);
+
 /* An order that has to be made. */
 em_order *model_order(em_ctx *ctx, uint64_t record_size, const em_key *keys, uint32_t n);
 

@@ -21,8 +21,6 @@
 #define MAX_KEYS 5
 #define RECORDS 40
 
-static test_rng rng;
-static em_ctx ctx;
 
 static void *must_alloc(size_t bytes)
 {
@@ -102,7 +100,7 @@ static void check_store(const em_order *o, const unsigned char *records, size_t 
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		const size_t j = (size_t)test_below(&rng, i + 1);
+		const size_t j = (size_t)test_below(&key_rng, i + 1);
 
 		at[i] = at[j];
 		at[j] = i;
@@ -161,16 +159,16 @@ static void fill_records(unsigned char *records, size_t n, size_t record_size)
 {
 	size_t i;
 
-	model_fill(&rng, records, n * record_size);
+	model_fill(&key_rng, records, n * record_size);
 	for (i = 1; i < n; i++) {
 		unsigned char *record = records + i * record_size;
-		const uint64_t how = test_below(&rng, 4);
+		const uint64_t how = test_below(&key_rng, 4);
 
 		if (how == 0)
 			continue;
 		memcpy(record, record - record_size, record_size);
 		if (how > 1)
-			record[test_below(&rng, record_size)] ^= (unsigned char)(1u << test_below(&rng, 8));
+			record[test_below(&key_rng, record_size)] ^= (unsigned char)(1u << test_below(&key_rng, 8));
 	}
 }
 
@@ -187,7 +185,7 @@ static void check_random_records(em_order *o, const em_key *keys, uint32_t nkeys
 
 static void check_order(size_t record_size, const em_key *keys, uint32_t nkeys)
 {
-	em_order *o = model_order(&ctx, record_size, keys, nkeys);
+	em_order *o = model_order(&key_ctx, record_size, keys, nkeys);
 
 	check_random_records(o, keys, nkeys);
 	em_order_close(o);
@@ -231,9 +229,9 @@ static void test_special_values(void **state)
 				unsigned char *records = odd_records(n, record_size);
 				em_order *o;
 
-				key.offset = test_below(&rng, 2) * (record_size - model_width(&key));
-				o = model_order(&ctx, record_size, &key, 1);
-				test_fill(&rng, records, n * record_size);
+				key.offset = test_below(&key_rng, 2) * (record_size - model_width(&key));
+				o = model_order(&key_ctx, record_size, &key, 1);
+				test_fill(&key_rng, records, n * record_size);
 				for (i = 0; i < n; i++)
 					model_write(&key, records + i * record_size, bits[i]);
 				check_records(o, &key, 1, records, n);
@@ -255,12 +253,12 @@ static void test_two_numbers(void **state)
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		for (a = 0; a + 4 <= sizes[i]; a++) {
 			for (b = 0; b + 4 <= sizes[i]; b++) {
-				const uint32_t flags = (uint32_t)test_below(&rng, 4);
+				const uint32_t flags = (uint32_t)test_below(&key_rng, 4);
 				em_key keys[2] = { { a, 0, EM_KEY_U32, flags, { 0 } },
 						   { b, 0, EM_KEY_U32, flags, { 0 } } };
 
-				keys[0].type = test_below(&rng, 2) == 0 ? EM_KEY_I32 : EM_KEY_U32;
-				keys[1].flags ^= test_below(&rng, 4) == 0 ? EM_KEY_DESCENDING : 0;
+				keys[0].type = test_below(&key_rng, 2) == 0 ? EM_KEY_I32 : EM_KEY_U32;
+				keys[1].flags ^= test_below(&key_rng, 4) == 0 ? EM_KEY_DESCENDING : 0;
 				check_order(sizes[i], keys, 2);
 			}
 		}
@@ -300,7 +298,7 @@ static void test_whole_records(void **state)
 	for (i = 0; i < 48 + sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const size_t size = i < 48 ? i + 1 : sizes[i - 48];
 		const em_key all = { 0, size, EM_KEY_BYTES, 0, { 0 } };
-		em_order *o = model_order(&ctx, size, NULL, 0);
+		em_order *o = model_order(&key_ctx, size, NULL, 0);
 
 		check_random_records(o, &all, 1);
 		em_order_close(o);
@@ -314,16 +312,16 @@ static void test_random_fields(void **state)
 
 	(void)state;
 	for (round = 0; round < 2500; round++) {
-		const size_t record_size = 1 + (size_t)test_below(&rng, test_below(&rng, 10) == 0 ? 4097 : 24);
-		const uint32_t nkeys = 1 + (uint32_t)test_below(&rng, MAX_KEYS);
+		const size_t record_size = 1 + (size_t)test_below(&key_rng, test_below(&key_rng, 10) == 0 ? 4097 : 24);
+		const uint32_t nkeys = 1 + (uint32_t)test_below(&key_rng, MAX_KEYS);
 		const emi_codec *c;
 		em_key keys[MAX_KEYS];
 		em_order *o;
 		uint32_t i;
 
 		for (i = 0; i < nkeys; i++)
-			keys[i] = model_random_key(&rng, record_size, record_size > 12 ? 12 : record_size);
-		o = model_order(&ctx, record_size, keys, nkeys);
+			keys[i] = model_random_key(&key_rng, record_size, record_size > 12 ? 12 : record_size);
+		o = model_order(&key_ctx, record_size, keys, nkeys);
 		c = emi_order_codec(o);
 		*(c->ref ? &ref : c->elem == EMI_ELEM_PAIR ? &pair : &bare) += 1;
 		inexact += !c->exact;
@@ -347,24 +345,24 @@ static void test_partitions(void **state)
 		em_order *o;
 
 		while (n < MAX_KEYS) {
-			em_key key = model_random_key(&rng, 8, 5);
+			em_key key = model_random_key(&key_rng, 8, 5);
 
-			offset += test_below(&rng, 3) == 0 ? test_below(&rng, 3) : 0;
+			offset += test_below(&key_rng, 3) == 0 ? test_below(&key_rng, 3) : 0;
 			if (offset + model_width(&key) > 8)
 				break;
 			key.offset = offset;
 			offset += model_width(&key);
 			width += model_width(&key);
-			i = (uint32_t)test_below(&rng, n + 1);
+			i = (uint32_t)test_below(&key_rng, n + 1);
 			keys[n++] = keys[i];
 			keys[i] = key;
 		}
 		if (n == 0)
 			continue;
-		record_size = (size_t)(offset + test_below(&rng, 3) * test_below(&rng, 3));
+		record_size = (size_t)(offset + test_below(&key_rng, 3) * test_below(&key_rng, 3));
 		if (record_size - width > 8)
 			record_size = (size_t)width + 8;
-		o = model_order(&ctx, record_size, keys, n);
+		o = model_order(&key_ctx, record_size, keys, n);
 		assert_false(emi_order_codec(o)->ref);
 		assert_true(emi_order_codec(o)->exact);
 		bare += emi_order_codec(o)->elem != EMI_ELEM_PAIR;
@@ -388,19 +386,19 @@ static void test_wide(void **state)
 		em_order *o;
 
 		while (n < MAX_KEYS && offset < 16) {
-			em_key key = model_random_key(&rng, 16, 16);
+			em_key key = model_random_key(&key_rng, 16, 16);
 
 			if (offset + model_width(&key) > 16)
 				break;
 			key.offset = offset;
 			offset += model_width(&key);
-			i = (uint32_t)test_below(&rng, n + 1);
+			i = (uint32_t)test_below(&key_rng, n + 1);
 			keys[n++] = keys[i];
 			keys[i] = key;
 		}
 		if (offset <= 8)
 			continue;
-		o = model_order(&ctx, (size_t)offset, keys, n);
+		o = model_order(&key_ctx, (size_t)offset, keys, n);
 		assert_false(emi_order_codec(o)->exact);
 		assert_true(emi_order_codec(o)->ref != (emi_order_codec(o)->low != NULL));
 		wide += emi_order_codec(o)->low != NULL;
@@ -482,7 +480,7 @@ static void test_choice(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		em_order *o = model_order(&ctx, cases[i].record_size, cases[i].keys, cases[i].n);
+		em_order *o = model_order(&key_ctx, cases[i].record_size, cases[i].keys, cases[i].n);
 		const emi_codec *c = emi_order_codec(o);
 
 		assert_int_equal(c->elem, cases[i].elem);
@@ -507,30 +505,15 @@ static void test_known_elements(void **state)
 	em_order *o;
 
 	(void)state;
-	o = model_order(&ctx, sizeof(record), u32be, 1);
+	o = model_order(&key_ctx, sizeof(record), u32be, 1);
 	assert_true(emi_order_codec(o)->key(o, record) == 0x03040506);
 	em_order_close(o);
-	o = model_order(&ctx, sizeof(record), bytes10, 1);
+	o = model_order(&key_ctx, sizeof(record), bytes10, 1);
 	assert_true(emi_order_codec(o)->key(o, record) == 0x0203040506070809u);
 	em_order_close(o);
-	o = model_order(&ctx, sizeof(record), two, 2);
+	o = model_order(&key_ctx, sizeof(record), two, 2);
 	assert_true(emi_order_codec(o)->key(o, record) == 0x0605fe);
 	em_order_close(o);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	rng = test_rng_make(test_seed());
-	model_ctx(&ctx, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	model_ctx_assert_clean(&ctx);
-	return 0;
 }
 
 int main(void)
@@ -548,5 +531,5 @@ int main(void)
 		cmocka_unit_test(test_wide),
 	};
 
-	return cmocka_run_group_tests_name("key/codec", tests, setup, teardown);
+	return cmocka_run_group_tests_name("key/codec", tests, key_setup, key_teardown);
 }

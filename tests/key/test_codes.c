@@ -17,8 +17,6 @@
 #define RECORD 140u             /* bytes of the largest */
 #define MAX_KEYS 4
 
-static test_rng rng;
-static em_ctx ctx;
 
 typedef struct triple {
 	const em_key *keys;
@@ -49,13 +47,13 @@ static void draw_records(triple *t)
 {
 	unsigned i;
 
-	model_fill(&rng, t->record, sizeof t->record);
+	model_fill(&key_rng, t->record, sizeof t->record);
 	for (i = 1; i < 3; i++) {
-		if (test_below(&rng, 4) == 0)
+		if (test_below(&key_rng, 4) == 0)
 			continue;
 		memcpy(t->record[i], t->record[i - 1], RECORD);
-		if (test_below(&rng, 4) != 0)
-			t->record[i][test_below(&rng, t->bytes)] = (unsigned char)test_random(&rng);
+		if (test_below(&key_rng, 4) != 0)
+			t->record[i][test_below(&key_rng, t->bytes)] = (unsigned char)test_random(&key_rng);
 	}
 	for (i = 1; i < 3; i++)
 		if (compare(t, 0, i) > 0)
@@ -142,7 +140,7 @@ static void check_order(const em_key *keys, uint32_t nkeys, size_t bytes, int co
 	t.keys = keys;
 	t.nkeys = nkeys;
 	t.bytes = bytes;
-	t.order = model_order(&ctx, bytes, keys, nkeys);
+	t.order = model_order(&key_ctx, bytes, keys, nkeys);
 	t.codec = emi_order_codec(t.order);
 	emi_codes_init(&t.codes, t.order);
 	assert_true(codes < 0 || (t.codes.n != 0) == codes);
@@ -162,8 +160,8 @@ static void test_bytes(void **state)
 
 	(void)state;
 	for (width = 9; width <= 72; width++) {
-		const em_key key = { test_below(&rng, 4), width, EM_KEY_BYTES, width % 3 == 0 ? EM_KEY_DESCENDING : 0,
-				     { 0 } };
+		const em_key key = { test_below(&key_rng, 4), width, EM_KEY_BYTES,
+				     width % 3 == 0 ? EM_KEY_DESCENDING : 0, { 0 } };
 
 		check_order(&key, 1, RECORD, 1);
 	}
@@ -176,12 +174,12 @@ static void test_random_orders(void **state)
 	(void)state;
 	for (i = 0; i < 300; i++) {
 		em_key keys[MAX_KEYS];
-		const uint32_t n = 1 + (uint32_t)test_below(&rng, MAX_KEYS);
-		const size_t bytes = 20 + test_below(&rng, RECORD - 20);
+		const uint32_t n = 1 + (uint32_t)test_below(&key_rng, MAX_KEYS);
+		const size_t bytes = 20 + test_below(&key_rng, RECORD - 20);
 		uint32_t k;
 
 		for (k = 0; k < n; k++)
-			keys[k] = model_random_key(&rng, bytes, 60);
+			keys[k] = model_random_key(&key_rng, bytes, 60);
 		check_order(keys, n, bytes, -1);
 	}
 }
@@ -201,21 +199,6 @@ static void test_none(void **state)
 	check_order(whole, 2, 16, 0);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	rng = test_rng_make(test_seed());
-	model_ctx(&ctx, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	model_ctx_assert_clean(&ctx);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,5 +207,5 @@ int main(void)
 		cmocka_unit_test(test_none),
 	};
 
-	return cmocka_run_group_tests_name("key/codes", tests, setup, teardown);
+	return cmocka_run_group_tests_name("key/codes", tests, key_setup, key_teardown);
 }

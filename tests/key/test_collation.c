@@ -71,8 +71,6 @@ static const struct {
 
 static const char *const isas[] = { "scalar", "avx2", "avx512" };
 
-static test_rng rng;
-static em_ctx ctx;
 static __attribute__((aligned(4096))) unsigned char work[EMI_KERN_WORK];
 
 /* What functions of a caller's are given. */
@@ -145,19 +143,19 @@ static em_status make_order(em_order **out, size_t which, calls *c)
 
 	switch (orders[which].how) {
 	case BY_KEYS:
-		return em_order_keys(out, &ctx, orders[which].bytes, orders[which].key, orders[which].nkeys, NULL);
+		return em_order_keys(out, &key_ctx, orders[which].bytes, orders[which].key, orders[which].nkeys, NULL);
 	case BY_COMPARISON:
-		return em_order_cmp(out, &ctx, orders[which].bytes, "cmp", compare_called, orders[which].flags, c, NULL,
-				    NULL);
+		return em_order_cmp(out, &key_ctx, orders[which].bytes, "cmp", compare_called, orders[which].flags, c,
+				    NULL, NULL);
 	case BY_COMPUTED:
-		return em_order_key_fn(out, &ctx, orders[which].bytes, "fn", compute_called, orders[which].flags, c,
+		return em_order_key_fn(out, &key_ctx, orders[which].bytes, "fn", compute_called, orders[which].flags, c,
 				       NULL, NULL);
 	case BY_TEMPLATE:
-		return by_medium_order(out, &ctx, NULL);
+		return by_medium_order(out, &key_ctx, NULL);
 	default:
 		for (i = 0; i < orders[which].nkeys; i++)
 			assert_int_equal(em_text_key_parse(&key[i], NULL, orders[which].text[i], NULL), EM_OK);
-		return em_order_text(out, &ctx, key, orders[which].nkeys, &opts, NULL);
+		return em_order_text(out, &key_ctx, key, orders[which].nkeys, &opts, NULL);
 	}
 }
 
@@ -204,19 +202,20 @@ static void draw_records(bench *b)
 	const int text = b->by.vary != NULL;
 	size_t i, k;
 
-	model_fill(&rng, b->records, b->n * b->bytes);
+	model_fill(&key_rng, b->records, b->n * b->bytes);
 	for (i = 0; i < b->n; i++) {
-		const size_t from = (size_t)test_below(&rng, i + 1);
-		const int copy = from != i && test_below(&rng, 2) == 0;
-		const uint64_t most = test_below(&rng, 4) != 0 ? 8 : LONGEST;
+		const size_t from = (size_t)test_below(&key_rng, i + 1);
+		const int copy = from != i && test_below(&key_rng, 2) == 0;
+		const uint64_t most = test_below(&key_rng, 4) != 0 ? 8 : LONGEST;
 
-		b->length[i] = copy ? b->length[from] : (size_t)test_below(&rng, most + 1);
+		b->length[i] = copy ? b->length[from] : (size_t)test_below(&key_rng, most + 1);
 		for (k = 0; text && k < b->bytes; k++)
-			record_at(b, i)[k] = (unsigned char)" ab17\t"[test_below(&rng, 6)];
+			record_at(b, i)[k] = (unsigned char)" ab17\t"[test_below(&key_rng, 6)];
 		if (copy)
 			memcpy(record_at(b, i), record_at(b, from), b->bytes);
-		if (copy && test_below(&rng, 4) != 0)
-			record_at(b, i)[test_below(&rng, b->bytes)] = (unsigned char)"a \x80"[test_below(&rng, 3)];
+		if (copy && test_below(&key_rng, 4) != 0)
+			record_at(b, i)[test_below(&key_rng, b->bytes)] =
+				(unsigned char)"a \x80"[test_below(&key_rng, 3)];
 	}
 }
 
@@ -347,7 +346,7 @@ static size_t merge(bench *b, emi_window win[2], const emi_tie *tie, emi_recode_
 	assert_true(emi_merge_tree_bytes(2) <= sizeof tree);
 	emi_merging_start(&m, &b->by, 2, win, tree, tie, recode);
 	do {
-		cap = 1 + (size_t)test_below(&rng, 50);
+		cap = 1 + (size_t)test_below(&key_rng, 50);
 		cap = cap < b->n - done ? cap : b->n - done;
 		n = emi_merging_run(&m, elem_at(b, b->made, done), cap, &dry);
 		done += n;
@@ -409,7 +408,7 @@ static void check_compare(bench *b)
 
 	load(b);
 	for (k = 0; k < 500; k++) {
-		const size_t i = (size_t)test_below(&rng, b->n), j = (size_t)test_below(&rng, b->n);
+		const size_t i = (size_t)test_below(&key_rng, b->n), j = (size_t)test_below(&key_rng, b->n);
 		const int c = model(b, i, j);
 
 		assert_int_equal(sign(emi_collation_compare(&b->by, item(b, i), item(b, j))), c);
@@ -439,8 +438,8 @@ static void test_orders(void **state)
 
 	(void)state;
 	for (isa = 0; isa < COUNT(isas); isa++) {
-		ctx.isa = isas[isa];
-		if (emi_kernels_for(EMI_ELEM_U64, ctx.isa) == NULL)
+		key_ctx.isa = isas[isa];
+		if (emi_kernels_for(EMI_ELEM_U64, key_ctx.isa) == NULL)
 			continue;
 		for (which = 0; which < COUNT(orders); which++) {
 			for (k = 0; k < COUNT(sizes); k++) {
@@ -456,7 +455,7 @@ static void test_orders(void **state)
 			}
 		}
 	}
-	ctx.isa = NULL;
+	key_ctx.isa = NULL;
 }
 
 /* Orders differ in what decides: keys alone, or ties; and only what is long has codes. */
@@ -631,9 +630,9 @@ static void test_life(void **state)
 		assert_true(em_order_record_size(by.order) == orders[which].bytes);
 		emi_collation_close(&by);
 		emi_collation_close(&by);
-		model_ctx_assert_clean(&ctx);
+		model_ctx_assert_clean(&key_ctx);
 
-		ctx.isa = "none";
+		key_ctx.isa = "none";
 		assert_int_equal(make_order(&order, which, &c), EM_OK);
 		if (emi_order_own(order) != NULL) {
 			assert_int_equal(emi_collation_open(&by, order, NULL, NULL, &err), EM_OK);
@@ -643,24 +642,9 @@ static void test_life(void **state)
 			assert_non_null(strstr(err.text, "none"));
 		}
 		em_order_close(order);
-		ctx.isa = NULL;
-		model_ctx_assert_clean(&ctx);
+		key_ctx.isa = NULL;
+		model_ctx_assert_clean(&key_ctx);
 	}
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	rng = test_rng_make(test_seed());
-	model_ctx(&ctx, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	model_ctx_assert_clean(&ctx);
-	return 0;
 }
 
 int main(void)
@@ -675,5 +659,5 @@ int main(void)
 		cmocka_unit_test(test_life),
 	};
 
-	return cmocka_run_group_tests_name("key/collation", tests, setup, teardown);
+	return cmocka_run_group_tests_name("key/collation", tests, key_setup, key_teardown);
 }

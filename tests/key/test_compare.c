@@ -15,7 +15,6 @@
 #include "key/order.h"
 #include "key_model.h"
 
-static em_ctx ctx;
 
 static uint64_t val_of(const void *record)
 {
@@ -38,7 +37,7 @@ static void test_long_keys(void **state)
 	b[11] = 1;
 	b[1] = 9;
 	a[0] = 9;
-	o = model_order(&ctx, sizeof(a), bytes, 1);
+	o = model_order(&key_ctx, sizeof(a), bytes, 1);
 	tie = emi_order_tie(o, &compare);
 	assert_non_null(tie.fn);
 	assert_ptr_equal(tie.arg, &compare);
@@ -48,7 +47,7 @@ static void test_long_keys(void **state)
 	assert_int_equal(tie.fn(tie.arg, val_of(a), val_of(a)), 0);
 	em_order_close(o);
 
-	o = model_order(&ctx, sizeof(a), down, 1);
+	o = model_order(&key_ctx, sizeof(a), down, 1);
 	tie = emi_order_tie(o, &compare);
 	assert_true(tie.fn(tie.arg, val_of(a), val_of(b)) > 0);
 	assert_true(tie.fn(tie.arg, val_of(b), val_of(a)) < 0);
@@ -58,7 +57,7 @@ static void test_long_keys(void **state)
 	memset(b, 0, sizeof(b));
 	a[9] = 0xff;    /* i16le: -256 + a[8] */
 	b[10] = 1;
-	o = model_order(&ctx, sizeof(a), several, 3);
+	o = model_order(&key_ctx, sizeof(a), several, 3);
 	tie = emi_order_tie(o, &compare);
 	assert_true(tie.fn(tie.arg, val_of(a), val_of(b)) < 0);
 	a[9] = 0;
@@ -75,7 +74,7 @@ static void test_exact_has_no_tie(void **state)
 {
 	static const em_key key[] = { { 90, 0, EM_KEY_F64, EM_KEY_DESCENDING, { 0 } } };
 	emi_compare compare = { 0 };
-	em_order *o = model_order(&ctx, 100, key, 1);
+	em_order *o = model_order(&key_ctx, 100, key, 1);
 
 	(void)state;
 	assert_null(emi_order_tie(o, &compare).fn);
@@ -104,7 +103,7 @@ static em_order *scripted_order(script *s, uint64_t record_size)
 {
 	em_order *o = NULL;
 
-	assert_int_equal(em_order_cmp(&o, &ctx, record_size, "scripted", scripted, 0, s, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&o, &key_ctx, record_size, "scripted", scripted, 0, s, NULL, NULL), EM_OK);
 	return o;
 }
 
@@ -176,20 +175,6 @@ static void test_function_fails(void **state)
 	em_order_close(o);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	model_ctx(&ctx, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	model_ctx_assert_clean(&ctx);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,5 +184,5 @@ int main(void)
 		cmocka_unit_test(test_function_fails),
 	};
 
-	return cmocka_run_group_tests_name("key/compare", tests, setup, teardown);
+	return cmocka_run_group_tests_name("key/compare", tests, key_setup, key_teardown);
 }

@@ -16,15 +16,14 @@
 #include "key/order.h"
 #include "key_model.h"
 
-static em_ctx ctx;
 
 static void check_name(uint64_t record_size, const em_key *keys, uint32_t n, const char *name)
 {
-	em_order *o = model_order(&ctx, record_size, keys, n);
+	em_order *o = model_order(&key_ctx, record_size, keys, n);
 
 	assert_string_equal(em_order_name(o), name);
 	assert_true(em_order_record_size(o) == record_size);
-	assert_ptr_equal(emi_order_ctx(o), &ctx);
+	assert_ptr_equal(emi_order_ctx(o), &key_ctx);
 	assert_false(emi_order_on_caller(o));
 	em_order_close(o);
 }
@@ -89,7 +88,7 @@ static void test_many_fields(void **state)
 		keys[i].width = size - i;
 		keys[i].offset = i;
 	}
-	o = model_order(&ctx, size, keys, N);
+	o = model_order(&key_ctx, size, keys, N);
 	assert_true(emi_order_codec(o)->ref);
 	assert_false(emi_order_codec(o)->exact);
 	for (name = em_order_name(o); *name != '\0'; name++)
@@ -102,7 +101,7 @@ static void test_many_fields(void **state)
 static void check_refused(em_ctx *c, uint64_t record_size, const em_key *keys, uint32_t n, em_status status,
 			  const char *text)
 {
-	em_order *const poison = (em_order *)&ctx;
+	em_order *const poison = (em_order *)&key_ctx;
 	em_order *o = poison;
 	em_errinfo err;
 
@@ -115,7 +114,7 @@ static void check_refused(em_ctx *c, uint64_t record_size, const em_key *keys, u
 	o = poison;
 	assert_int_equal(em_order_keys(&o, c, record_size, keys, n, NULL), status);
 	assert_null(o);
-	model_ctx_assert_clean(&ctx);
+	model_ctx_assert_clean(&key_ctx);
 }
 
 static void check_bad_key(uint64_t record_size, em_key key, em_status status, const char *text)
@@ -123,7 +122,7 @@ static void check_bad_key(uint64_t record_size, em_key key, em_status status, co
 	em_key keys[2] = { { 0, 0, EM_KEY_U8, 0, { 0 } }, EM_KEY_INIT };
 
 	keys[1] = key;
-	check_refused(&ctx, record_size, keys, 2, status, text);
+	check_refused(&key_ctx, record_size, keys, 2, status, text);
 }
 
 static em_key key_of(uint64_t offset, uint64_t width, int32_t type, uint32_t flags)
@@ -175,17 +174,17 @@ static void test_bad_arguments(void **state)
 
 	(void)state;
 	memset(&err, 0xff, sizeof(err));
-	assert_int_equal(em_order_keys(NULL, &ctx, 8, &key, 1, &err), EM_ERR_INVAL);
+	assert_int_equal(em_order_keys(NULL, &key_ctx, 8, &key, 1, &err), EM_ERR_INVAL);
 	assert_string_equal(err.text, "order: out is NULL");
 	check_refused(NULL, 8, &key, 1, EM_ERR_INVAL, "order: ctx is NULL");
-	check_refused(&ctx, 0, &key, 1, EM_ERR_INVAL, "order: record size is 0");
-	check_refused(&ctx, 0, NULL, 0, EM_ERR_INVAL, "order: record size is 0");
-	check_refused(&ctx, 8, NULL, 1, EM_ERR_INVAL, "order: keys is NULL");
+	check_refused(&key_ctx, 0, &key, 1, EM_ERR_INVAL, "order: record size is 0");
+	check_refused(&key_ctx, 0, NULL, 0, EM_ERR_INVAL, "order: record size is 0");
+	check_refused(&key_ctx, 8, NULL, 1, EM_ERR_INVAL, "order: keys is NULL");
 	snprintf(text, sizeof(text), "order: a record of %" PRIu64 " bytes does not fit in memory", UINT64_MAX);
-	check_refused(&ctx, UINT64_MAX, NULL, 0, EM_ERR_RANGE, text);
+	check_refused(&key_ctx, UINT64_MAX, NULL, 0, EM_ERR_RANGE, text);
 	snprintf(text, sizeof(text), "order: a record of %" PRIu64 " bytes does not fit in memory",
 		 (uint64_t)(SIZE_MAX / 2) + 1);
-	check_refused(&ctx, (uint64_t)(SIZE_MAX / 2) + 1, NULL, 0, EM_ERR_RANGE, text);
+	check_refused(&key_ctx, (uint64_t)(SIZE_MAX / 2) + 1, NULL, 0, EM_ERR_RANGE, text);
 }
 
 static int by_first_byte(const void *a, const void *b, void *user)
@@ -207,7 +206,7 @@ static void test_function_orders(void **state)
 	em_order *o = NULL;
 
 	(void)state;
-	assert_int_equal(em_order_cmp(&o, &ctx, 2, name, by_first_byte, 0, &freed, count_free, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&o, &key_ctx, 2, name, by_first_byte, 0, &freed, count_free, NULL), EM_OK);
 	name[0] = 'x';
 	assert_string_equal(em_order_name(o), "mine");
 	assert_true(em_order_record_size(o) == 2);
@@ -218,7 +217,7 @@ static void test_function_orders(void **state)
 	assert_int_equal(freed, 0);
 	em_order_close(o);
 	assert_int_equal(freed, 1);
-	assert_int_equal(em_order_cmp(&o, &ctx, 2, NULL, by_first_byte, EM_FN_THREADS, &freed, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&o, &key_ctx, 2, NULL, by_first_byte, EM_FN_THREADS, &freed, NULL, NULL), EM_OK);
 	assert_string_equal(em_order_name(o), "");
 	assert_false(emi_order_on_caller(o));
 	em_order_close(o);
@@ -233,7 +232,7 @@ static void check_refused_function(em_order **out, em_ctx *c, uint64_t record_si
 
 	memset(&err, 0xff, sizeof(err));
 	if (out != NULL)
-		*out = (em_order *)&ctx;
+		*out = (em_order *)&key_ctx;
 	assert_int_equal(em_order_cmp(out, c, record_size, "x", cmp, flags, &freed, count_free, &err), status);
 	if (out != NULL)
 		assert_null(*out);
@@ -242,7 +241,7 @@ static void check_refused_function(em_order **out, em_ctx *c, uint64_t record_si
 	assert_int_equal(freed, 1);
 	assert_int_equal(em_order_cmp(out, c, record_size, "x", cmp, flags, &freed, NULL, NULL), status);
 	assert_int_equal(freed, 1);
-	model_ctx_assert_clean(&ctx);
+	model_ctx_assert_clean(&key_ctx);
 }
 
 static void test_bad_functions(void **state)
@@ -251,13 +250,14 @@ static void test_bad_functions(void **state)
 	char text[128];
 
 	(void)state;
-	check_refused_function(NULL, &ctx, 2, by_first_byte, 0, EM_ERR_INVAL, "order: out is NULL");
+	check_refused_function(NULL, &key_ctx, 2, by_first_byte, 0, EM_ERR_INVAL, "order: out is NULL");
 	check_refused_function(&o, NULL, 2, by_first_byte, 0, EM_ERR_INVAL, "order: ctx is NULL");
-	check_refused_function(&o, &ctx, 0, by_first_byte, 0, EM_ERR_INVAL, "order: record size is 0");
-	check_refused_function(&o, &ctx, 2, NULL, 0, EM_ERR_INVAL, "order: cmp is NULL");
-	check_refused_function(&o, &ctx, 2, by_first_byte, EM_FN_THREADS | 6, EM_ERR_INVAL, "order: unknown flags 0x6");
+	check_refused_function(&o, &key_ctx, 0, by_first_byte, 0, EM_ERR_INVAL, "order: record size is 0");
+	check_refused_function(&o, &key_ctx, 2, NULL, 0, EM_ERR_INVAL, "order: cmp is NULL");
+	check_refused_function(&o, &key_ctx, 2, by_first_byte, EM_FN_THREADS | 6, EM_ERR_INVAL,
+			       "order: unknown flags 0x6");
 	snprintf(text, sizeof(text), "order: a record of %" PRIu64 " bytes does not fit in memory", UINT64_MAX);
-	check_refused_function(&o, &ctx, UINT64_MAX, by_first_byte, 0, EM_ERR_RANGE, text);
+	check_refused_function(&o, &key_ctx, UINT64_MAX, by_first_byte, 0, EM_ERR_RANGE, text);
 }
 
 /* What a function that computes keys was asked, and what it is to say. */
@@ -303,8 +303,8 @@ static void test_key_functions(void **state)
 	(void)state;
 	for (i = 0; i < N; i++)
 		make_record(records + 3 * i, i);
-	assert_int_equal(em_order_key_fn(&o, &ctx, 3, "first", first_bytes, EM_FN_THREADS, &a, count_asked_free, NULL),
-			 EM_OK);
+	assert_int_equal(em_order_key_fn(&o, &key_ctx, 3, "first", first_bytes, EM_FN_THREADS, &a, count_asked_free,
+					 NULL), EM_OK);
 	assert_string_equal(em_order_name(o), "first");
 	assert_true(em_order_record_size(o) == 3);
 	assert_false(emi_order_on_caller(o));
@@ -336,12 +336,12 @@ static void test_key_functions(void **state)
 	em_order_close(o);
 	assert_int_equal(a.freed, 1);
 	/* Without the flag only the caller's thread asks. */
-	assert_int_equal(em_order_key_fn(&o, &ctx, 3, NULL, first_bytes, 0, &a, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_key_fn(&o, &key_ctx, 3, NULL, first_bytes, 0, &a, NULL, NULL), EM_OK);
 	assert_true(emi_order_on_caller(o));
 	assert_string_equal(em_order_name(o), "");
 	em_order_close(o);
 	assert_int_equal(a.freed, 1);
-	model_ctx_assert_clean(&ctx);
+	model_ctx_assert_clean(&key_ctx);
 }
 
 static void check_refused_key_function(em_order **out, em_ctx *c, uint64_t record_size, em_key_fn fn, uint32_t flags,
@@ -352,7 +352,7 @@ static void check_refused_key_function(em_order **out, em_ctx *c, uint64_t recor
 
 	memset(&err, 0xff, sizeof(err));
 	if (out != NULL)
-		*out = (em_order *)&ctx;
+		*out = (em_order *)&key_ctx;
 	assert_int_equal(em_order_key_fn(out, c, record_size, "x", fn, flags, &a, count_asked_free, &err), status);
 	if (out != NULL)
 		assert_null(*out);
@@ -362,7 +362,7 @@ static void check_refused_key_function(em_order **out, em_ctx *c, uint64_t recor
 	assert_int_equal(em_order_key_fn(out, c, record_size, "x", fn, flags, &a, NULL, NULL), status);
 	assert_int_equal(a.freed, 1);
 	assert_int_equal(a.calls, 0);
-	model_ctx_assert_clean(&ctx);
+	model_ctx_assert_clean(&key_ctx);
 }
 
 static void test_bad_key_functions(void **state)
@@ -371,13 +371,13 @@ static void test_bad_key_functions(void **state)
 	em_order *o;
 
 	(void)state;
-	check_refused_key_function(NULL, &ctx, 3, first_bytes, 0, EM_ERR_INVAL, "order: out is NULL");
+	check_refused_key_function(NULL, &key_ctx, 3, first_bytes, 0, EM_ERR_INVAL, "order: out is NULL");
 	check_refused_key_function(&o, NULL, 3, first_bytes, 0, EM_ERR_INVAL, "order: ctx is NULL");
-	check_refused_key_function(&o, &ctx, 0, first_bytes, 0, EM_ERR_INVAL, "order: record size is 0");
-	check_refused_key_function(&o, &ctx, 3, NULL, 0, EM_ERR_INVAL, "order: fn is NULL");
-	check_refused_key_function(&o, &ctx, 3, first_bytes, 6, EM_ERR_INVAL, "order: unknown flags 0x6");
+	check_refused_key_function(&o, &key_ctx, 0, first_bytes, 0, EM_ERR_INVAL, "order: record size is 0");
+	check_refused_key_function(&o, &key_ctx, 3, NULL, 0, EM_ERR_INVAL, "order: fn is NULL");
+	check_refused_key_function(&o, &key_ctx, 3, first_bytes, 6, EM_ERR_INVAL, "order: unknown flags 0x6");
 	snprintf(text, sizeof(text), "order: a record of %" PRIu64 " bytes does not fit in memory", UINT64_MAX);
-	check_refused_key_function(&o, &ctx, UINT64_MAX, first_bytes, 0, EM_ERR_RANGE, text);
+	check_refused_key_function(&o, &key_ctx, UINT64_MAX, first_bytes, 0, EM_ERR_RANGE, text);
 }
 
 static void test_references(void **state)
@@ -387,8 +387,8 @@ static void test_references(void **state)
 
 	(void)state;
 	em_order_close(NULL);
-	assert_int_equal(em_order_cmp(&o, &ctx, 2, "kept", by_first_byte, 0, &freed, count_free, NULL), EM_OK);
-	assert_int_equal(ctx.refs, 2);
+	assert_int_equal(em_order_cmp(&o, &key_ctx, 2, "kept", by_first_byte, 0, &freed, count_free, NULL), EM_OK);
+	assert_int_equal(key_ctx.refs, 2);
 	emi_order_ref(o);
 	emi_order_ref(o);
 	em_order_close(o);
@@ -397,28 +397,29 @@ static void test_references(void **state)
 	assert_string_equal(em_order_name(o), "kept");
 	em_order_close(o);
 	assert_int_equal(freed, 1);
-	model_ctx_assert_clean(&ctx);
+	model_ctx_assert_clean(&key_ctx);
 }
 
 /* A child of the process that made the context makes no orders, and closes the ones it has. */
 static void test_fork(void **state)
 {
 	const em_key key = { 0, 0, EM_KEY_U8, 0, { 0 } };
-	em_order *o = model_order(&ctx, 1, &key, 1);
+	em_order *o = model_order(&key_ctx, 1, &key, 1);
 	em_order *other = o;
 	unsigned freed = 0;
 	em_errinfo err;
 
 	(void)state;
-	ctx.pid++;
-	assert_int_equal(em_order_keys(&other, &ctx, 1, &key, 1, &err), EM_ERR_FORK);
+	key_ctx.pid++;
+	assert_int_equal(em_order_keys(&other, &key_ctx, 1, &key, 1, &err), EM_ERR_FORK);
 	assert_null(other);
 	assert_int_equal(err.status, EM_ERR_FORK);
-	assert_int_equal(em_order_cmp(&other, &ctx, 1, NULL, by_first_byte, 0, &freed, count_free, &err), EM_ERR_FORK);
+	assert_int_equal(em_order_cmp(&other, &key_ctx, 1, NULL, by_first_byte, 0, &freed, count_free, &err),
+			 EM_ERR_FORK);
 	assert_int_equal(freed, 1);
 	em_order_close(o);
-	ctx.pid--;
-	model_ctx_assert_clean(&ctx);
+	key_ctx.pid--;
+	model_ctx_assert_clean(&key_ctx);
 }
 
 static em_status make_keys(em_ctx *c, em_order **out, unsigned *freed, em_errinfo *err)
@@ -523,20 +524,6 @@ static void test_budget(void **state)
 	check_budget(make_key_fn, 1);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	model_ctx(&ctx, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	model_ctx_assert_clean(&ctx);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -555,5 +542,5 @@ int main(void)
 		cmocka_unit_test(test_budget),
 	};
 
-	return cmocka_run_group_tests_name("key/order", tests, setup, teardown);
+	return cmocka_run_group_tests_name("key/order", tests, key_setup, key_teardown);
 }
