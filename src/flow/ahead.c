@@ -342,10 +342,8 @@ em_status em_stream_ahead(em_stream **out, em_stream *in, uint64_t buffer_bytes,
 	static const emi_stream_kind kind = { next, retire, "ahead", EMI_STREAM_THREAD | EMI_STREAM_VARIED };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_status st = emi_stream_begin_one(out, in, &err);
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", &err);
 	if (st == EM_OK && buffer_bytes > SIZE_MAX / 2)
 		st = emi_fail(&err, EM_ERR_RANGE, "a buffer of more bytes than memory can have");
 	if (st == EM_OK)

@@ -124,12 +124,8 @@ em_status em_stream_lines_flat_map(em_stream **out, em_stream *in, em_lines_flat
 	static const emi_stream_kind kind = { next, retire, "flat-map", EMI_STREAM_VARIED };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_status st = emi_stream_begin_by(out, in, fn != NULL, &err);
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", &err);
-	if (st == EM_OK && fn == NULL)
-		st = emi_fail(&err, EM_ERR_INVAL, "fn is NULL");
 	if (st == EM_OK)
 		st = emi_lines_check(in, &err);
 	if (st == EM_OK)

@@ -218,11 +218,9 @@ em_status em_stream_lines_reduce(em_stream **out, em_stream *in, const em_order 
 {
 	static const emi_stream_kind kind = { next, retire, "reduce", EMI_STREAM_VARIED };
 	em_errinfo err;
-	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_status st = emi_stream_begin_one(out, in, &err);
 	lines_group *g = NULL;
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", &err);
 	if (st == EM_OK)
 		st = emi_given(order, "order", &err);
 	if (st == EM_OK && fn == NULL)

@@ -115,13 +115,9 @@ static lines_map *make(em_stream **out, em_stream *in, uint64_t record_bytes, in
 		       void *user, em_errinfo *err)
 {
 	const int varied = record_bytes == 0;
-	em_status st = emi_stream_begin_node(out, &in, 1, err);
+	em_status st = emi_stream_begin_by(out, in, given, err);
 	lines_map *m;
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", err);
-	if (st == EM_OK && !given)
-		st = emi_fail(err, EM_ERR_INVAL, "fn is NULL");
 	if (st == EM_OK)
 		st = emi_lines_check(in, err);
 	if (st != EM_OK)

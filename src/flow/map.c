@@ -111,13 +111,9 @@ static em_status inspect_next(em_stream *s, em_errinfo *err)
 static map_stream *make(em_stream **out, em_stream *in, uint64_t record_bytes, int given, const emi_stream_kind *kind,
 			int counted, void *user, em_errinfo *err)
 {
-	em_status st = emi_stream_begin_node(out, &in, 1, err);
+	em_status st = emi_stream_begin_by(out, in, given, err);
 	map_stream *m;
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", err);
-	if (st == EM_OK && !given)
-		st = emi_fail(err, EM_ERR_INVAL, "fn is NULL");
 	if (st != EM_OK)
 		return NULL;
 	if (record_bytes == UINT64_MAX)

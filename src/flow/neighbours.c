@@ -61,10 +61,8 @@ em_status em_stream_prefix_sum(em_stream **out, em_stream *in, uint64_t offset, 
 	static const emi_stream_kind kind = { sum_next, NULL, "prefix sum", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_status st = emi_stream_begin_one(out, in, &err);
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", &err);
 	if (st == EM_OK && type != EM_KEY_U64 && type != EM_KEY_I64 && type != EM_KEY_F64)
 		st = emi_fail(&err, EM_ERR_INVAL, "there are no sums of fields of type %" PRId32, type);
 	if (st == EM_OK && (in->record < 8 || offset > in->record - 8))
@@ -181,10 +179,8 @@ em_status em_stream_window(em_stream **out, em_stream *in, uint64_t records, uin
 	static const emi_stream_kind kind = { window_next, window_retire, "window", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_status st = emi_stream_begin_one(out, in, &err);
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", &err);
 	if (st == EM_OK && (records == 0 || step == 0 || records > EM_STREAM_RECORD_MAX / in->record))
 		st = emi_fail(&err, EM_ERR_RANGE, "windows of %" PRIu64 " records of %zu bytes, by steps of %" PRIu64,
 			      records, in->record, step);

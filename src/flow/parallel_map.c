@@ -194,12 +194,8 @@ em_status em_stream_parallel_map(em_stream **out, em_stream *in, uint64_t record
 	static const emi_stream_kind kind = { next, retire, "parallel map", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_status st = emi_stream_begin_by(out, in, fn != NULL, &err);
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", &err);
-	if (st == EM_OK && fn == NULL)
-		st = emi_fail(&err, EM_ERR_INVAL, "fn is NULL");
 	if (st == EM_OK && (flags & ~EM_MAP_UNORDERED) != 0)
 		st = emi_fail(&err, EM_ERR_INVAL, "flags 0x%" PRIx32 " are not known here", flags);
 	if (st == EM_OK)

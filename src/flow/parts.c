@@ -125,10 +125,8 @@ em_status em_stream_slice(em_stream **out, em_stream *in, uint64_t skip, uint64_
 	static const emi_stream_kind kind = { slice_next, NULL, "slice", EMI_STREAM_VARIED };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_status st = emi_stream_begin_one(out, in, &err);
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", &err);
 	if (st == EM_OK) {
 		uint64_t left = emi_stream_left(in);
 

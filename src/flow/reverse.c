@@ -73,10 +73,8 @@ em_status em_stream_reverse(em_stream **out, em_stream *in, uint64_t memory_byte
 	static const emi_stream_kind kind = { next, retire, "reverse", EMI_STREAM_BLOCKS };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_status st = emi_stream_begin_one(out, in, &err);
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", &err);
 	if (st == EM_OK)
 		s = emi_stream_new(NULL, sizeof(reverse), &kind, in->record, &in, 1, emi_stream_left(in), &err);
 	if (s != NULL) {

@@ -278,16 +278,12 @@ static em_stream *make(em_stream *in, em_sink *const *sinks, uint32_t n, const e
 static em_status begin(em_stream **out, em_stream *in, em_sink *const *sinks, uint32_t n, int lines, int given,
 		       em_errinfo *err)
 {
-	em_status st = emi_stream_begin_node(out, &in, 1, err);
+	em_status st = emi_stream_begin_by(out, in, given, err);
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", err);
 	if (st == EM_OK && lines)
 		st = emi_lines_check(in, err);
 	if (st == EM_OK && (lines || !in->varied))
 		st = check_sinks(in, sinks, n, err);
-	if (st == EM_OK && !given)
-		st = emi_fail(err, EM_ERR_INVAL, "fn is NULL");
 	return st;
 }
 

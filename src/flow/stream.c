@@ -210,6 +210,20 @@ em_status emi_stream_begin_node(em_stream **out, em_stream *const *inputs, uint3
 	return emi_given(out, "out", err);
 }
 
+em_status emi_stream_begin_one(em_stream **out, em_stream *in, em_errinfo *err)
+{
+	const em_status st = emi_stream_begin_node(out, &in, 1, err);
+
+	return st == EM_OK ? emi_given(in, "in", err) : st;
+}
+
+em_status emi_stream_begin_by(em_stream **out, em_stream *in, int given, em_errinfo *err)
+{
+	const em_status st = emi_stream_begin_one(out, in, err);
+
+	return st == EM_OK && !given ? emi_fail(err, EM_ERR_INVAL, "fn is NULL") : st;
+}
+
 em_stream *emi_stream_new(em_ctx *ctx, size_t bytes, const emi_stream_kind *kind, uint64_t record_bytes,
 			  em_stream *const *inputs, uint32_t n, uint64_t count, em_errinfo *err)
 {

@@ -159,6 +159,10 @@ em_status emi_stream_begin(em_stream **out, em_errinfo *err);
  * the end.  inputs may be NULL. */
 em_status emi_stream_begin_node(em_stream **out, em_stream *const *inputs, uint32_t n, em_errinfo *err);
 
+/* The same of one with one input, which is not NULL, and, for the second, with a function that is given. */
+em_status emi_stream_begin_one(em_stream **out, em_stream *in, em_errinfo *err);
+em_status emi_stream_begin_by(em_stream **out, em_stream *in, int given, em_errinfo *err);
+
 /* A buffer for some records, as many as s->most or EMI_STREAM_ROOM says, if there is none yet. */
 em_status emi_stream_room(em_stream *s, em_errinfo *err);
 

@@ -152,10 +152,8 @@ em_status em_stream_flat_map(em_stream **out, em_stream *in, uint64_t record_byt
 {
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_status st = emi_stream_begin_one(out, in, &err);
 
-	if (st == EM_OK)
-		st = emi_given(in, "in", &err);
 	if (st == EM_OK)
 		st = make(&in, 1, record_bytes, NULL, fn, user, &err, &s);
 	return emi_stream_end_user(s, out, st, user, user_free, theirs, &err);
