@@ -8,7 +8,6 @@
 
 #define BLOCKS_FIRST 16u        /* that a sequence has room for */
 #define RANK_FIRST ((uint64_t)1 << 62)
-#define RANK_STEP ((uint64_t)1 << 20) /* those between are for sequences that others are merged to */
 
 void emi_pq_sequences_init(emi_pq_sequences *s, em_ctx *ctx, const emi_pq_plan *plan, emi_pq_items *items,
 			   emi_block_pool *shared)
@@ -21,7 +20,7 @@ void emi_pq_sequences_init(emi_pq_sequences *s, em_ctx *ctx, const emi_pq_plan *
 	if (shared != NULL)
 		s->store = emi_store_hold(shared->store);
 	s->ranks[0] = RANK_FIRST;
-	s->ranks[1] = RANK_FIRST - RANK_STEP;
+	s->ranks[1] = RANK_FIRST - 1;
 	emi_buffers_init(&s->pieces, ctx, plan->piece, plan->pieces);
 	/* Those of a shared pool are exchanged with others', so each is one that anybody can free. */
 	emi_buffers_init(&s->blocks, ctx, plan->block, shared != NULL ? 0 : emi_pq_plan_blocks(plan));
@@ -106,7 +105,7 @@ void emi_pq_sequences_drop(emi_pq_sequences *s)
 	emi_buffers_close(&s->blocks);
 	emi_buffers_close(&s->pieces);
 	s->ranks[0] = RANK_FIRST;
-	s->ranks[1] = RANK_FIRST - RANK_STEP;
+	s->ranks[1] = RANK_FIRST - 1;
 	s->level = 0;
 }
 
@@ -195,7 +194,7 @@ void emi_pq_sequences_add(emi_pq_sequences *s, emi_pq_sequence *q, char *piece, 
 	q->source.end = end;
 	q->came_back = came_back;
 	q->rank = s->ranks[came_back];
-	s->ranks[came_back] += came_back ? 0 - RANK_STEP : RANK_STEP;
+	s->ranks[came_back] += came_back ? UINT64_MAX : 1;
 	insert(s, q);
 }
 
@@ -399,6 +398,17 @@ static void undo(emi_pq_sequence *made, int came_back)
 		}
 }
 
+/* What is left of those that were merged comes behind it, and before all that did so.  None is in a merge. */
+static void make_way(const emi_pq_sequence *made)
+{
+	emi_pq_sequences *s = made->all;
+	emi_pq_sequence *q;
+
+	for (q = s->first; q != NULL; q = q->next)
+		q->rank += q->rank >= made->rank;
+	s->ranks[0]++;
+}
+
 static em_status merge_into(emi_pq_sequence *made, emi_kway *k, int came_back, uint32_t low, uint32_t high,
 			    em_errinfo *err)
 {
@@ -421,11 +431,11 @@ static em_status merge_into(emi_pq_sequence *made, emi_kway *k, int came_back, u
 		emi_kway_remove(k, &q->source);
 		q->in = NULL;
 		take_back_hints(q);
-		/* If this has ended early, what is left comes later. */
-		q->rank += q->rank == made->rank;
 	}
 	if (st != EM_OK && high == 0)
 		undo(made, came_back);
+	else if (st != EM_OK)
+		make_way(made);
 	s->merged++;
 	return st;
 }

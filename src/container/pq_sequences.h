@@ -19,7 +19,7 @@
  * key of all that are not hinted at.  So each block has that in memory, beside its id.
  *
  * Merging may fail at any time.  Sequences in memory are as they were then.  Of those on disks, what was merged by then
- * is a sequence, and the rest is where it was.
+ * is a sequence, and the rest is where it was: it, and all that was behind, has a rank that is higher by one.
  */
 #ifndef EMI_PQ_SEQUENCES_H
 #define EMI_PQ_SEQUENCES_H

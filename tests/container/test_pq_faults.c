@@ -362,6 +362,31 @@ static void test_disk_fails(void **state)
 	}
 }
 
+/* Merges end early again and again, at all levels: equal ones still leave in the order in which they came. */
+static void test_merges_fail_often(void **state)
+{
+	unsigned r;
+
+	(void)state;
+	for (r = 0; r < 16; r += test_step()) {
+		uint64_t i;
+		trial t;
+
+		open_trial(&t, kinds[r % 4], 1, test_seed() + r);
+		for (i = 0; i < 4 * PUSHES / t.c.kind->bytes; i += 100) {
+			em_fault_set(&t.c.f.fault[0], EM_FAULT_READ, 1 + test_below(&t.c.f.rng, 30), 1);
+			draw(&t, 100, 1);
+			push_all(&t, 100);
+			if (i % 1000 == 0)
+				pop_all(&t, test_below(&t.c.f.rng, 300));
+		}
+		em_fault_set(&t.c.f.fault[0], 0, 0, 0);
+		while (t.c.n != 0)
+			pop_all(&t, 1000);
+		pq_case_close(&t.c);
+	}
+}
+
 /* When the disk is full that is told, with how many entered; popping makes room, and a second try succeeds. */
 static void test_full_disk(void **state)
 {
@@ -482,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_allocations),
 		cmocka_unit_test(test_opening),
 		cmocka_unit_test(test_disk_fails),
+		cmocka_unit_test(test_merges_fail_often),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_comparison_fails),
 		cmocka_unit_test(test_key_fails),
