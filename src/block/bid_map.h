@@ -30,10 +30,15 @@ uint64_t emi_bid_map_entries(uint32_t n);
 /* Make an empty map of so many zeroed entries, which are the caller's. */
 void emi_bid_map_init(emi_bid_map *map, emi_bid_entry *entry, uint64_t entries);
 
+/* Its high bits are the better ones. */
+static inline uint64_t emi_bid_hash(em_bid bid)
+{
+	return (bid.offset ^ bid.disk * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 static inline uint32_t emi_bid_place(const emi_bid_map *map, em_bid bid)
 {
-	return (uint32_t)(((bid.offset ^ bid.disk * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15)) >>
-			  map->shift);
+	return (uint32_t)(emi_bid_hash(bid) >> map->shift);
 }
 
 /* The number of a block, or EMI_NO_ENTRY. */

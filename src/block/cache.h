@@ -76,9 +76,12 @@ int emi_cache_unpin_block(emi_cache *c, const void *block, int dirty);
 /* It is going to be got: begin to read it if there is a frame that can be had without waiting. */
 void emi_cache_hint(emi_cache *c, em_bid bid);
 
-/* The same of n blocks, best in the order in which they are on the disk: those side by side are read together.
- * passing: they are a part of so many that each is going to be got once, and not kept. */
-void emi_cache_hint_many(emi_cache *c, const em_bid *bid, size_t n, int passing);
+/* What blocks are a part of that are going to be got: these few; a range, which is kept when it comes again; or so many
+ * that each is got once, and not kept. */
+typedef enum emi_cache_part { EMI_PART_OF_FEW, EMI_PART_OF_RANGE, EMI_PART_OF_ALL } emi_cache_part;
+
+/* The same of n blocks, best in the order in which they are on the disk: those side by side are read together. */
+void emi_cache_hint_many(emi_cache *c, const em_bid *bid, size_t n, emi_cache_part part);
 
 /* Write all that was changed, also what is pinned, as it is now, and wait; of all blocks, or of those in a span.  What
  * could not be written before is tried again.  The first failure. */

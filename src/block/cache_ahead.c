@@ -6,6 +6,9 @@
  * by side, one after the other and again from the first: the ring.  So all other blocks stay in the cache.  Blocks that
  * are side by side on the disk are so in memory, and the kernel makes one read of them.  The ring is small, as memory
  * that is in the processor's cache is read into faster.
+ *
+ * A range of fewer blocks may be wanted again.  They come to the ring for the first time, and leave marks.  When one
+ * that has a mark comes again it takes a frame as all others do, and the policy decides on it.
  */
 #include "block/cache_frames.h"
 
@@ -48,7 +51,27 @@ static uint32_t ring_frame(emi_cache *c)
 	return EM_CACHE_NONE;
 }
 
-static void hint(emi_cache *c, em_bid bid, int passing)
+/* Has a block of a range its mark?  It gets one otherwise, in place of that of another block.  Blocks side by side have
+ * hashes that lie evenly, so these are mixed once more: or those of one range would all be in the places of another. */
+static int comes_again(emi_cache *c, em_bid bid)
+{
+	const uint64_t hash = emi_bid_hash(bid), any = (hash ^ hash >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
+	const uint32_t mark = (uint32_t)(hash >> 16) | 1;
+	uint32_t *place = &c->passed[(any >> 32) * c->room >> 32];
+	const int again = *place == mark;
+
+	*place = again ? 0 : mark;
+	return again;
+}
+
+static int may_use_ring(emi_cache *c, em_bid bid, emi_cache_part part)
+{
+	if (part == EMI_PART_OF_FEW || c->used != c->m)
+		return 0;
+	return part == EMI_PART_OF_ALL || !comes_again(c, bid);
+}
+
+static void hint(emi_cache *c, em_bid bid, emi_cache_part part)
 {
 	uint32_t i = EM_CACHE_NONE;
 
@@ -56,7 +79,7 @@ static void hint(emi_cache *c, em_bid bid, int passing)
 	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->detached) / 2 ||
 	    emi_ctx_forked(c->ctx) || emi_store_check_block(c->store, EMI_READ, bid, c->block_bytes, NULL) != EM_OK)
 		return;
-	if (passing && c->used == c->m)
+	if (may_use_ring(c, bid, part))
 		i = ring_frame(c);
 	if (i == EM_CACHE_NONE)
 		i = emi_cache_free_frame(c);
@@ -70,16 +93,16 @@ static void hint(emi_cache *c, em_bid bid, int passing)
 
 void emi_cache_hint(emi_cache *c, em_bid bid)
 {
-	hint(c, bid, 0);
+	hint(c, bid, EMI_PART_OF_FEW);
 }
 
-void emi_cache_hint_many(emi_cache *c, const em_bid *bid, size_t n, int passing)
+void emi_cache_hint_many(emi_cache *c, const em_bid *bid, size_t n, emi_cache_part part)
 {
 	const int gathers = emi_store_gather(c->store);
 	size_t k;
 
 	for (k = 0; k < n; k++)
-		hint(c, bid[k], passing);
+		hint(c, bid[k], part);
 	if (gathers)
 		emi_store_gathered(c->store);
 }

@@ -24,7 +24,7 @@ enum { ROOM_LEAST = 64, PIECE_LEAST = 1 << 16, PIECES_LEAST = 8, PIECES_MOST = 6
 
 /* Where the tables lie in their memory, which begins with the map's. */
 typedef struct layout {
-	uint64_t frame, block, link, bytes;
+	uint64_t frame, block, link, passed, bytes;
 } layout;
 
 static layout layout_of(uint64_t room)
@@ -34,7 +34,8 @@ static layout layout_of(uint64_t room)
 	l.frame = emi_bid_map_entries((uint32_t)room) * sizeof(emi_bid_entry);
 	l.block = l.frame + room * sizeof(emi_cache_frame);
 	l.link = l.block + room * sizeof(emi_cache_block);
-	l.bytes = l.link + (room + EMI_FRAMES_LISTS) * sizeof(emi_link);
+	l.passed = l.link + (room + EMI_FRAMES_LISTS) * sizeof(emi_link);
+	l.bytes = l.passed + room * sizeof(uint32_t);
 	return l;
 }
 
@@ -98,6 +99,7 @@ static void set_tables(emi_cache *c, char *tables, void *state, uint32_t room)
 	c->frame = (emi_cache_frame *)(void *)(tables + l.frame);
 	c->block = (emi_cache_block *)(void *)(tables + l.block);
 	c->link = (emi_link *)(void *)(tables + l.link);
+	c->passed = (uint32_t *)(void *)(tables + l.passed);
 	c->state = state;
 	c->room = room;
 	emi_bid_map_init(&c->map, c->entry, emi_bid_map_entries(room));

@@ -7,8 +7,8 @@
  * are pinned (emi_cache_get_many()) have a list of their own, as nobody else settles them: what cannot be read leaves
  * the cache.
  *
- * Call order: cache.c stands on cache_ahead.c, cache_many.c, cache_range.c and cache_resize.c, these on cache_write_back.c, that on
- * cache_transfer.c and on cache_frames.c.
+ * Call order: cache.c stands on cache_ahead.c, cache_many.c, cache_range.c and cache_resize.c, these on
+ * cache_write_back.c, that on cache_transfer.c and on cache_frames.c.
  */
 #ifndef EMI_CACHE_FRAMES_H
 #define EMI_CACHE_FRAMES_H
@@ -88,6 +88,7 @@ struct emi_cache {
 	emi_cache_frame *frame;
 	emi_cache_block *block;
 	emi_link *link;         /* room + EMI_FRAMES_LISTS */
+	uint32_t *passed;       /* room marks of blocks that came to the ring as parts of a range */
 	void *state;            /* the policy's */
 	emi_bid_map map;
 	emi_bid_entry none[2];  /* of the map before there are tables */

@@ -374,8 +374,8 @@ em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinf
 #define EMI_BTREE_AHEAD_MOST 256u
 
 /* btree_ahead.c: the leaf that is pinned is going to be followed by so many that way, up to the most: begin to read
- * them.  passing: they are some of very many, none of which is wanted again. */
-void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, int passing);
+ * them; they are a part of what is wanted. */
+void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, emi_cache_part part);
 
 /* Somebody goes along all leaves, and is at that which the path leads to: begin to read those that come next, as far as
  * their node is the same. */

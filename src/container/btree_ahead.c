@@ -53,7 +53,7 @@ static void add(list *l, em_bid bid)
 	l->bid[i] = bid;
 }
 
-void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, int passing)
+void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, emi_cache_part part)
 {
 	const uint64_t beside = forward ? pin->u.leaf->next : pin->u.leaf->prev;
 	emi_btree_probe first;
@@ -79,7 +79,7 @@ void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_
 		if (st == EM_OK)
 			add(&l, bid_of(t, path.id[0]));
 	}
-	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, passing);
+	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, part);
 }
 
 void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path)

@@ -11,7 +11,10 @@
 #define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are
 				   wanted, ... */
 #define AHEAD_EACH 120u         /* ... and so many at most for each disk, which can have them all under way */
-#define PASSING_SHARE 4u        /* who has passed this part of the frames is taken to pass through very many leaves */
+#define AHEAD_FIRST 48u         /* ... and at the beginning so many for each and those that were passed: requests that
+				   are under way together end together, and nothing can be copied before */
+#define RANGE_LEAST 16u         /* so many leaves are a range */
+#define ALL_SHARE 4u            /* who has passed this part of the frames is taken to pass through very many leaves */
 #define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
 #define NEAR_MOST 32u           /* leaves that are guessed to be wanted one by one: as many as were passed, ... */
 #define FAR_SHARE 4u            /* ... and more than that when they are this part of these */
@@ -179,25 +182,42 @@ static uint32_t guess(const em_btree_cursor *c, uint64_t n)
 	return far > near ? far : near;
 }
 
+/* How many leaves may be read ahead, which are a part of all frames. */
+static uint32_t ahead_most(const em_btree_cursor *c)
+{
+	const em_btree *t = c->tree;
+	const uint32_t disks = emi_store_disks(t->leaves.store), share = t->plan.leaf_frames / AHEAD_SHARE;
+	const uint64_t some = (uint64_t)AHEAD_FIRST * disks + c->passed, each = (uint64_t)AHEAD_EACH * disks;
+	const uint64_t most = each < EMI_BTREE_AHEAD_MOST ? each : EMI_BTREE_AHEAD_MOST;
+	const uint64_t least = some < most ? some : most;
+
+	if (share == 0)
+		return 1;
+	return share < least ? share : (uint32_t)least;
+}
+
+/* What it passes through, when so many leaves are wanted. */
+static emi_cache_part part_of(const em_btree_cursor *c, uint64_t leaves)
+{
+	if (c->passed > c->tree->plan.leaf_frames / ALL_SHARE)
+		return EMI_PART_OF_ALL;
+	return c->passed + leaves >= RANGE_LEAST ? EMI_PART_OF_RANGE : EMI_PART_OF_FEW;
+}
+
 /* It is in a leaf, and `wanted' more records of a call for n are going to be.  Have the leaves read ahead that those
  * need, and some more.  When most of them are, all is well for some leaves: so what this takes does not grow with their
  * number. */
 static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, uint64_t wanted, uint64_t n)
 {
-	const uint32_t share = c->tree->plan.leaf_frames / AHEAD_SHARE, here = s->pin.u.leaf->n;
-	const uint32_t there = c->forward ? here - s->slot : s->slot + 1;
-	const uint32_t each = AHEAD_EACH * emi_store_disks(c->tree->leaves.store);
-	const uint32_t some = each < EMI_BTREE_AHEAD_MOST ? each : EMI_BTREE_AHEAD_MOST;
-	const uint32_t most = share == 0 ? 1 : share < some ? share : some;
-	uint64_t leaves = wanted > there ? (wanted - there - 1) / here + 1 : 0;
+	const uint32_t here = s->pin.u.leaf->n, there = c->forward ? here - s->slot : s->slot + 1;
+	const uint32_t most = ahead_most(c);
+	const uint64_t leaves = (wanted > there ? (wanted - there - 1) / here + 1 : 0) + guess(c, n);
+	const uint32_t ahead = leaves < most ? (uint32_t)leaves : most;
 
-	leaves += guess(c, n);
-	leaves = leaves < most ? leaves : most;
-	if (c->ahead >= leaves - leaves / AGAIN_SHARE)
+	if (c->ahead >= ahead - ahead / AGAIN_SHARE)
 		return;
-	emi_btree_ahead(c->tree, &s->pin, c->forward, (uint32_t)leaves,
-			c->passed > c->tree->plan.leaf_frames / PASSING_SHARE);
-	c->ahead = (uint32_t)leaves;
+	emi_btree_ahead(c->tree, &s->pin, c->forward, ahead, part_of(c, leaves));
+	c->ahead = ahead;
 }
 
 /* Pin the leaf where the next records that way are; *came: it is another one.  EM_END: there are none. */

@@ -67,9 +67,9 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 		} else if (what < 85) {
 			emi_cache_hint(b->c, b->bid[i]);
 		} else if (what < 90) {
-			const size_t some = test_below(&b->f.rng, b->n - i + 1);
+			const size_t some = test_below(&b->f.rng, b->n - i + 1), few = some < 10 ? some : 10;
 
-			emi_cache_hint_many(b->c, &b->bid[i], some < 10 ? some : 10, (int)test_below(&b->f.rng, 2));
+			emi_cache_hint_many(b->c, &b->bid[i], few, (emi_cache_part)test_below(&b->f.rng, 3));
 		} else if (what < 91) {
 			/* What is pinned is written as it is. */
 			assert_int_equal(case_flush(b), EM_OK);

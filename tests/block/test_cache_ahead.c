@@ -29,14 +29,14 @@ static void fill(cache_case *b, const em_policy *policy)
 }
 
 /* Pass through all blocks from the first on, so many ahead at a time. */
-static void pass(cache_case *b, uint32_t some)
+static void pass(cache_case *b, uint32_t some, emi_cache_part part)
 {
 	uint32_t i, k;
 
 	for (i = FIRST; i < b->n; i += some) {
 		const uint32_t n = some < b->n - i ? some : b->n - i;
 
-		emi_cache_hint_many(b->c, &b->bid[i], n, 1);
+		emi_cache_hint_many(b->c, &b->bid[i], n, part);
 		for (k = 0; k < n; k++)
 			case_use(b, i + k);
 	}
@@ -50,28 +50,63 @@ static em_cache_stats stats_of(const cache_case *b)
 	return s;
 }
 
+static void others_stay(const em_policy *policy, uint32_t some, emi_cache_part part)
+{
+	em_cache_stats before, after;
+	uint32_t i, gone = 0;
+	cache_case b;
+
+	fill(&b, policy);
+	before = stats_of(&b);
+	pass(&b, some, part);
+	after = stats_of(&b);
+	assert_int_equal(after.misses, before.misses);
+	assert_int_equal(after.reads - before.reads, MOST_BLOCKS - FIRST);
+	for (i = 0; i < FRAMES; i++)
+		gone += emi_cache_find(b.c, b.bid[i]) == EM_CACHE_NONE;
+	assert_int_equal(gone, RING);
+	cache_case_close(&b);
+}
+
 /* Each is read once, and no more than the ring leaves the cache, whatever the policy is. */
 static void test_others_stay(void **state)
 {
-	uint32_t p, some, i;
+	uint32_t p, some;
 
 	(void)state;
 	for (p = 0; p < POLICIES; p++)
 		for (some = 1; some <= RING / 2; some++) {
-			em_cache_stats before, after;
-			cache_case b;
-
-			fill(&b, policies[p]);
-			before = stats_of(&b);
-			pass(&b, some);
-			after = stats_of(&b);
-			assert_int_equal(after.misses, before.misses);
-			assert_int_equal(after.reads - before.reads, MOST_BLOCKS - FIRST);
-			for (i = 0; i < FRAMES; i++)
-				before.misses += emi_cache_find(b.c, b.bid[i]) == EM_CACHE_NONE;
-			assert_int_equal(before.misses - after.misses, RING);
-			cache_case_close(&b);
+			others_stay(policies[p], some, EMI_PART_OF_ALL);
+			others_stay(policies[p], some, EMI_PART_OF_RANGE);
 		}
+}
+
+/* A range of one block passes, and then all blocks do: is it still there? */
+static int stays(cache_case *b, uint32_t block)
+{
+	emi_cache_hint_many(b->c, &b->bid[block], 1, EMI_PART_OF_RANGE);
+	case_use(b, block);
+	pass(b, RING / 2, EMI_PART_OF_ALL);
+	return emi_cache_find(b->c, b->bid[block]) != EM_CACHE_NONE;
+}
+
+/* A range that comes again stays, as if somebody had got its blocks one by one, unless it came to where the ring is. */
+static void test_range_comes_again(void **state)
+{
+	uint32_t p, i, n;
+
+	(void)state;
+	for (p = 0; p < POLICIES; p++) {
+		cache_case b;
+
+		fill(&b, policies[p]);
+		for (i = FRAMES, n = 0; i < FIRST; i++) {
+			assert_false(stays(&b, i));
+			n += (uint32_t)stays(&b, i);
+		}
+		assert_true(n >= (FIRST - FRAMES) / 4);
+		cache_case_close(&b);
+	}
 }
 
 /* Blocks that are hinted at together lie side by side in memory, but where the ring begins again. */
@@ -83,7 +118,7 @@ static void test_side_by_side(void **state)
 	(void)state;
 	fill(&b, NULL);
 	for (i = FIRST; i < FIRST + 10 * RING; i += 4) {
-		emi_cache_hint_many(b.c, &b.bid[i], 4, 1);
+		emi_cache_hint_many(b.c, &b.bid[i], 4, EMI_PART_OF_ALL);
 		for (k = 1; k < 4; k++)
 			beside += emi_cache_buf(b.c, emi_cache_find(b.c, b.bid[i + k])) ==
 				  emi_cache_buf(b.c, emi_cache_find(b.c, b.bid[i + k - 1])) + BLOCK;
@@ -102,12 +137,12 @@ static void test_ring_in_use(void **state)
 
 	(void)state;
 	fill(&b, NULL);
-	pass(&b, 1);
+	pass(&b, 1, EMI_PART_OF_ALL);
 	/* The last that were passed are in it. */
 	f = case_get(&b, MOST_BLOCKS - 1, EM_CACHE_READ);
 	case_change(&b, MOST_BLOCKS - 2, EM_CACHE_WRITE);
-	emi_cache_hint_many(b.c, &b.bid[70], 2, 1);
-	pass(&b, 2);
+	emi_cache_hint_many(b.c, &b.bid[70], 2, EMI_PART_OF_ALL);
+	pass(&b, 2, EMI_PART_OF_ALL);
 	case_check(&b, MOST_BLOCKS - 1, emi_cache_buf(b.c, f));
 	emi_cache_unpin(b.c, f, 0);
 	for (i = 70; i < 72; i++) {
@@ -129,10 +164,10 @@ static void test_no_ring(void **state)
 
 	(void)state;
 	fill(&b, NULL);
-	pass(&b, 3);
+	pass(&b, 3, EMI_PART_OF_ALL);
 	for (k = 0; k < sizeof sizes / sizeof *sizes; k++) {
 		assert_int_equal(emi_cache_resize(b.c, sizes[k], &err), EM_OK);
-		pass(&b, 1 + sizes[k] / 4);
+		pass(&b, 1 + sizes[k] / 4, k % 2 != 0 ? EMI_PART_OF_ALL : EMI_PART_OF_RANGE);
 	}
 	cache_case_close(&b);
 }
@@ -141,6 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_others_stay),
+		cmocka_unit_test(test_range_comes_again),
 		cmocka_unit_test(test_side_by_side),
 		cmocka_unit_test(test_ring_in_use),
 		cmocka_unit_test(test_no_ring),

@@ -38,7 +38,7 @@ static void test_failing_reads(void **state)
 			if (k % 6 == 0) {
 				emi_cache_hint(b.c, b.bid[i]);
 			} else if (k % 3 == 0) {
-				emi_cache_hint_many(b.c, &b.bid[i], i + 1 < b.n ? 2 : 1, k % 2);
+				emi_cache_hint_many(b.c, &b.bid[i], i + 1 < b.n ? 2 : 1, (emi_cache_part)(k % 3));
 			} else if (k % 3 == 1) {
 				case_change(&b, i, EM_CACHE_FRESH);
 			} else if (case_try_get(&b, i, EM_CACHE_WRITE, &f) == EM_OK) {

@@ -217,6 +217,7 @@ typedef struct cold {
 	btree_case c;
 	held h;
 	char *dir, *path;
+	uint32_t frames;        /* of its cache */
 	uint64_t per;           /* records in a leaf */
 	uint64_t nodes;         /* of them that were read before */
 } cold;
@@ -229,6 +230,7 @@ static void cold_open(cold *k)
 	btree_case *c = &k->c;
 	uint64_t i;
 
+	k->frames = COLD_FRAMES;
 	held_init(&k->h, em_backend_find("syscall"));
 	btree_case_open(c, &k->h.backend, BTREE_U64, 1, 0);
 	k->dir = test_dir_make();
@@ -264,7 +266,7 @@ static void cold_begin(cold *k, uint64_t leaf, int forward)
 	em_btree_close(c->t);
 	c->t = NULL;
 	c->stands = 0;
-	opts.cache_bytes = (uint64_t)COLD_FRAMES * BLOCK;
+	opts.cache_bytes = (uint64_t)k->frames * BLOCK;
 	opts.node_cache_bytes = (uint64_t)64 * BLOCK;
 	assert_btree_ok(c, em_btree_open_file(&c->t, c->f.ctx, k->path, c->order, &opts));
 	btree_case_cursors(c, 1);
@@ -380,6 +382,49 @@ static void test_far_ahead(void **state)
 	cold_close(&k);
 }
 
+/* Pass through so many leaves from there on: those that were read. */
+static uint64_t cold_range(cold *k, uint64_t leaf, uint64_t leaves)
+{
+	uint64_t reads;
+
+	k->nodes = btree_case_stats(&k->c).node_reads;
+	(void)held_average(&k->h, NULL);
+	assert_int_equal(em_btree_cursor_seek(k->c.stand[0].cursor, btree_case_key(&k->c, leaf * k->per), EM_BTREE_EQ),
+			 EM_OK);
+	cold_go(k, 1, leaves * k->per - 1);
+	assert_int_equal(em_btree_max(k->c.t, k->c.got), EM_OK);
+	(void)held_average(&k->h, &reads);
+	return reads - (btree_case_stats(&k->c).node_reads - k->nodes);
+}
+
+/* A range that is passed for the first time does not stay in a full cache.  One that is passed again does, but for
+ * leaves whose marks or frames others took. */
+static void test_ranges(void **state)
+{
+	enum { FRAMES = 320, RANGE = 40, OTHERS = 60 };
+	uint64_t i, reads[3];
+	unsigned round;
+	cold k;
+
+	(void)state;
+	memset(&k, 0, sizeof k);
+	cold_open(&k);
+	k.frames = FRAMES;
+	cold_begin(&k, 0, 1);
+	for (i = 0; i < FRAMES; i++)
+		assert_int_equal(em_btree_get(k.c.t, btree_case_key(&k.c, i * k.per), k.c.got), EM_OK);
+	for (round = 0; round < 3; round++) {
+		reads[round] = cold_range(&k, 1000, RANGE);
+		assert_int_equal(cold_range(&k, 1100 + round * OTHERS, OTHERS), OTHERS);
+	}
+	print_message("of %d leaves %llu, %llu and %llu were read\n", RANGE, (unsigned long long)reads[0],
+		      (unsigned long long)reads[1], (unsigned long long)reads[2]);
+	assert_in_range(reads[0], RANGE, RANGE + 1);
+	assert_in_range(reads[1], RANGE / 2, RANGE);
+	assert_in_range(reads[2], 0, RANGE / 2);
+	cold_close(&k);
+}
+
 /* Closed within a call, by a function of the order. */
 static em_btree_cursor *victim;
 
@@ -428,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_reads),
 		cmocka_unit_test(test_far_ahead),
+		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_closed_within),
 	};
 
