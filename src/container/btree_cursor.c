@@ -27,6 +27,16 @@ static void begin_anew(em_btree_cursor *c)
 	c->asked = 0;
 }
 
+/* A range ends, and another one begins. */
+static void begin_range(em_btree_cursor *c)
+{
+	c->before[1] = c->before[0];
+	c->before[0] = c->more;
+	c->more = 0;
+	c->went_on = 0;
+	begin_anew(c);
+}
+
 static void stand_outside(em_btree_cursor *c, int forward)
 {
 	emi_btree_cursor_stand(c, forward ? EMI_CURSOR_END : EMI_CURSOR_BEGIN, 0, 0, NULL);
@@ -127,7 +137,7 @@ static em_status seek_equal(em_btree_cursor *c, const emi_btree_probe *probe, em
 
 em_status emi_btree_seek(em_btree_cursor *c, const emi_btree_probe *probe, uint32_t how, em_errinfo *err)
 {
-	begin_anew(c);
+	begin_range(c);
 	switch (how) {
 	case EM_BTREE_GE:
 		return probe == NULL ? seek_end(c, 0, err) : seek_after(c, probe, 0, err);
@@ -163,23 +173,43 @@ em_status emi_btree_cursor_get(em_btree_cursor *c, void *record, em_errinfo *err
 /* It goes on that way; came: to another leaf. */
 static void go_on(em_btree_cursor *c, int forward, int came)
 {
-	if (c->forward != forward)
+	if (c->forward != forward) {
 		begin_anew(c);
+		c->more = c->before[0] = c->before[1] = 0;
+	}
 	c->forward = forward;
+	c->more += (uint32_t)(came && c->went_on && c->more < UINT32_MAX);
 	c->passed += (uint32_t)(came && c->passed < UINT32_MAX);
 	c->ahead -= (uint32_t)(came && c->ahead != 0);
 }
 
 /* How many leaves it will want behind those of a call for n records, to guess by how many it has passed: the more, the
  * more, so that little is read in vain.  Who asks for many at a time has those under way together, and needs fewer.
- * The first such call may be all, and one for fewer than the one before is the last of a range. */
+ * The first such call may be all. */
 static uint32_t guess(const em_btree_cursor *c, uint64_t n)
 {
 	const uint32_t far = c->passed / FAR_SHARE, near = c->passed < NEAR_MOST ? c->passed : NEAR_MOST;
 
 	if (n > 1)
-		return c->asked == 0 || n < c->asked ? 0 : far;
+		return c->asked == 0 ? 0 : far;
 	return far > near ? far : near;
+}
+
+/* Leaves that are going to be wanted by a call for n records that needs some of them, and behind it.  A call for fewer
+ * than the one before is the last of a range.  A range is taken to be as long as the shorter one of the last two. */
+static uint64_t soon(const em_btree_cursor *c, uint64_t some, uint64_t n)
+{
+	const uint32_t usual = c->before[0] < c->before[1] ? c->before[0] : c->before[1];
+	uint64_t rest;
+
+	if (n > 1 && n < c->asked)
+		return some;
+	if (usual == 0 || c->more > usual)
+		return some + guess(c, n);
+	rest = usual - c->more;
+	if (!c->went_on)
+		return some + rest;
+	return some > rest ? some : rest;
 }
 
 /* How many leaves may be read ahead, which are a part of all frames. */
@@ -211,7 +241,7 @@ static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, uint64_t wan
 {
 	const uint32_t here = s->pin.u.leaf->n, there = c->forward ? here - s->slot : s->slot + 1;
 	const uint32_t most = ahead_most(c);
-	const uint64_t leaves = (wanted > there ? (wanted - there - 1) / here + 1 : 0) + guess(c, n);
+	const uint64_t leaves = soon(c, wanted > there ? (wanted - there - 1) / here + 1 : 0, n);
 	const uint32_t ahead = leaves < most ? (uint32_t)leaves : most;
 
 	if (c->ahead >= ahead - ahead / AGAIN_SHARE)
@@ -301,6 +331,7 @@ em_status emi_btree_cursor_step(em_btree_cursor *c, int forward, void *records, 
 			to += some * t->plan.record;
 	}
 	c->asked = n > 1 ? n : c->asked;
+	c->went_on = 1;
 	if (st == EM_END && *got == 0)
 		stand_outside(c, forward);
 	/* What was had is had; the next call tells. */

@@ -220,6 +220,7 @@ typedef struct cold {
 	uint32_t frames;        /* of its cache */
 	uint64_t per;           /* records in a leaf */
 	uint64_t nodes;         /* of them that were read before */
+	uint64_t last;          /* of the leaves that nothing else reads */
 } cold;
 
 static void cold_open(cold *k)
@@ -425,6 +426,56 @@ static void test_ranges(void **state)
 	cold_close(&k);
 }
 
+/* Take a range of so many leaves by calls for a part of a leaf: leaves that were read, and how many at a time. */
+static uint64_t cold_parts(cold *k, uint64_t leaf, uint64_t leaves, unsigned parts, double *together)
+{
+	uint64_t reads, i;
+
+	k->nodes = btree_case_stats(&k->c).node_reads;
+	(void)held_average(&k->h, NULL);
+	assert_int_equal(em_btree_cursor_seek(k->c.stand[0].cursor, btree_case_key(&k->c, leaf * k->per), EM_BTREE_EQ),
+			 EM_OK);
+	for (i = 0; i < leaves * parts; i++)
+		cold_go(k, 1, k->per / parts - (i == 0));
+	/* What is on its way was read when a leaf is that comes behind it. */
+	k->last--;
+	assert_int_equal(em_btree_get(k->c.t, btree_case_key(&k->c, k->last * k->per), k->c.got), EM_OK);
+	*together = held_average(&k->h, &reads);
+	reads -= 1 + btree_case_stats(&k->c).node_reads - k->nodes;
+	print_message("%llu leaves of %llu were read, %.1f at a time\n", (unsigned long long)reads,
+		      (unsigned long long)leaves, *together);
+	return reads;
+}
+
+/* Who took two long ranges by calls for some records has the third read ahead as a whole, and nothing else.  Who took
+ * two short ones has not. */
+static void test_usual_range(void **state)
+{
+	enum { LONG = 40, SHORT = 4, ROUNDS = 4 };
+	uint64_t reads, leaf = LONG;
+	double together;
+	unsigned round, parts;
+	cold k;
+
+	(void)state;
+	memset(&k, 0, sizeof k);
+	cold_open(&k);
+	cold_begin(&k, 0, 1);
+	k.last = COLD_LEAVES;
+	for (parts = 1; parts <= 4; parts *= 4) {
+		for (round = 0; round < ROUNDS; round++, leaf += LONG + LONG / 4) {
+			reads = cold_parts(&k, leaf, LONG, parts, &together);
+			assert_in_range(reads, LONG, round < 2 ? LONG + LONG / 4 : LONG + 1);
+			assert_true(round < 2 || together > 8);
+		}
+		for (round = 0; round < ROUNDS; round++, leaf += LONG + LONG / 4) {
+			reads = cold_parts(&k, leaf, SHORT, parts, &together);
+			assert_in_range(reads, SHORT, round == 0 ? SHORT + LONG : SHORT + 2);
+		}
+	}
+	cold_close(&k);
+}
+
 /* Closed within a call, by a function of the order. */
 static em_btree_cursor *victim;
 
@@ -474,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_reads),
 		cmocka_unit_test(test_far_ahead),
 		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_usual_range),
 		cmocka_unit_test(test_closed_within),
 	};
 
