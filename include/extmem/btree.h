@@ -283,8 +283,8 @@ EM_API EM_NODISCARD em_status em_btree_erase_many(em_btree *t, const void *keys,
  * either way, has the next ones read ahead: as many as it has passed, up to 32, then a quarter of these, up to 256, or
  * a 16th of the cache.  A call for many records has all leaves read that it needs.  When it is not the first one there
  * are a quarter of those that were passed behind these, but none if it is for fewer than the call before, as that is
- * the end of a range.  Where the last two times that it was sought several calls went on from there, it is taken to go
- * as far as the shorter of these, and no more is read.
+ * the end of a range.  Where it went on from where it was sought for the last two times, it is taken to go as far as
+ * the shorter of these: EM_BTREE_GE has that read at once, and calls for a part of it no more than that.
  *
  * The time for an insertion or erasure grows with the number of cursors on the same leaf.
  *

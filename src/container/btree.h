@@ -294,6 +294,9 @@ static inline int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, co
 em_status emi_btree_path_to(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, emi_btree_path *path,
 			    em_errinfo *err);
 
+/* The way to the leaf where the first record that is not before the probe is, or would be. */
+em_status emi_btree_path_of(em_btree *t, const emi_btree_probe *probe, emi_btree_path *path, em_errinfo *err);
+
 /* The way to the first leaf; from one leaf to the next, as far as its nodes are the same.  EM_NOT_FOUND: it was the
  * last. */
 em_status emi_btree_path_first(em_btree *t, emi_btree_path *path, em_errinfo *err);
@@ -376,6 +379,9 @@ em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinf
 /* btree_ahead.c: the leaf that is pinned is going to be followed by so many that way, up to the most: begin to read
  * them; they are a part of what is wanted. */
 void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, emi_cache_part part);
+
+/* The same of the leaf to which a probe leads, and n behind it. */
+void emi_btree_ahead_from(em_btree *t, const emi_btree_probe *probe, uint32_t n, emi_cache_part part);
 
 /* Somebody goes along all leaves, and is at that which the path leads to: begin to read those that come next, as far as
  * their node is the same. */

@@ -53,12 +53,21 @@ static void add(list *l, em_bid bid)
 	l->bid[i] = bid;
 }
 
+/* n that are beside the one that a path leads to, as many as there are and as there is room for. */
+static void add_beside(em_btree *t, list *l, emi_btree_path *path, int forward, uint32_t n)
+{
+	for (; n != 0 && l->n < EMI_BTREE_AHEAD_MOST; n--) {
+		if ((forward ? emi_btree_path_next(t, path, NULL) : emi_btree_path_prev(t, path, NULL)) != EM_OK)
+			return;
+		add(l, bid_of(t, path->id[0]));
+	}
+}
+
 void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, emi_cache_part part)
 {
 	const uint64_t beside = forward ? pin->u.leaf->next : pin->u.leaf->prev;
 	emi_btree_probe first;
 	emi_btree_path path;
-	em_status st = EM_OK;
 	list l;
 
 	if (beside == EMI_BTREE_NONE || n == 0)
@@ -73,12 +82,21 @@ void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_
 		return;
 	}
 	l.n = 0;
-	st = emi_btree_path_to(t, &first, pin->id, &path, NULL);
-	while (l.n < n && l.n < EMI_BTREE_AHEAD_MOST && st == EM_OK) {
-		st = forward ? emi_btree_path_next(t, &path, NULL) : emi_btree_path_prev(t, &path, NULL);
-		if (st == EM_OK)
-			add(&l, bid_of(t, path.id[0]));
-	}
+	if (emi_btree_path_to(t, &first, pin->id, &path, NULL) == EM_OK)
+		add_beside(t, &l, &path, forward, n);
+	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, part);
+}
+
+void emi_btree_ahead_from(em_btree *t, const emi_btree_probe *probe, uint32_t n, emi_cache_part part)
+{
+	emi_btree_path path;
+	list l;
+
+	if (t->height == 0 || emi_btree_path_of(t, probe, &path, NULL) != EM_OK)
+		return;
+	l.n = 0;
+	add(&l, bid_of(t, path.id[0]));
+	add_beside(t, &l, &path, 1, n);
 	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, part);
 }
 

@@ -30,8 +30,10 @@ static void begin_anew(em_btree_cursor *c)
 /* A range ends, and another one begins. */
 static void begin_range(em_btree_cursor *c)
 {
-	c->before[1] = c->before[0];
-	c->before[0] = c->more;
+	c->passed_before[1] = c->passed_before[0];
+	c->passed_before[0] = c->passed;
+	c->more_before[1] = c->more_before[0];
+	c->more_before[0] = c->more;
 	c->more = 0;
 	c->went_on = 0;
 	begin_anew(c);
@@ -66,11 +68,53 @@ static em_status seek_end(em_btree_cursor *c, int last, em_errinfo *err)
 	return st;
 }
 
+static uint32_t least_of(const uint32_t two[2])
+{
+	return two[0] < two[1] ? two[0] : two[1];
+}
+
+/* How many leaves may be read ahead, which are a part of all frames. */
+static uint32_t ahead_most(const em_btree_cursor *c)
+{
+	const em_btree *t = c->tree;
+	const uint32_t disks = emi_store_disks(t->leaves.store), share = t->plan.leaf_frames / AHEAD_SHARE;
+	const uint64_t some = (uint64_t)AHEAD_FIRST * disks + c->passed, each = (uint64_t)AHEAD_EACH * disks;
+	const uint64_t most = each < EMI_BTREE_AHEAD_MOST ? each : EMI_BTREE_AHEAD_MOST;
+	const uint64_t least = some < most ? some : most;
+
+	if (share == 0)
+		return 1;
+	return share < least ? share : (uint32_t)least;
+}
+
+/* What it passes through, when so many leaves are wanted. */
+static emi_cache_part part_of(const em_btree_cursor *c, uint64_t leaves)
+{
+	if (c->passed > c->tree->plan.leaf_frames / ALL_SHARE)
+		return EMI_PART_OF_ALL;
+	return c->passed + leaves >= RANGE_LEAST ? EMI_PART_OF_RANGE : EMI_PART_OF_FEW;
+}
+
+/* It is going to be where a probe leads to, and has come from there as far as usual when the last two times that it was
+ * sought are anything to go by. */
+static void expect_range(em_btree_cursor *c, const emi_btree_probe *probe)
+{
+	const uint32_t usual = least_of(c->passed_before), most = ahead_most(c);
+
+	if (usual == 0 || !c->forward)
+		return;
+	c->ahead = usual < most ? usual : most;
+	emi_btree_ahead_from(c->tree, probe, c->ahead, part_of(c, usual));
+}
+
 static em_status seek_after(em_btree_cursor *c, const emi_btree_probe *probe, int upper, em_errinfo *err)
 {
 	emi_btree_spot spot;
-	const em_status st = emi_btree_bound(c->tree, probe, upper, EM_CACHE_READ, &spot, err);
+	em_status st;
 
+	if (!upper)
+		expect_range(c, probe);
+	st = emi_btree_bound(c->tree, probe, upper, EM_CACHE_READ, &spot, err);
 	if (st == EM_OK)
 		stand_on(c, &spot.pin, spot.slot);
 	else if (st == EM_NOT_FOUND)
@@ -175,7 +219,9 @@ static void go_on(em_btree_cursor *c, int forward, int came)
 {
 	if (c->forward != forward) {
 		begin_anew(c);
-		c->more = c->before[0] = c->before[1] = 0;
+		c->more = 0;
+		memset(c->passed_before, 0, sizeof c->passed_before);
+		memset(c->more_before, 0, sizeof c->more_before);
 	}
 	c->forward = forward;
 	c->more += (uint32_t)(came && c->went_on && c->more < UINT32_MAX);
@@ -199,7 +245,7 @@ static uint32_t guess(const em_btree_cursor *c, uint64_t n)
  * than the one before is the last of a range.  A range is taken to be as long as the shorter one of the last two. */
 static uint64_t soon(const em_btree_cursor *c, uint64_t some, uint64_t n)
 {
-	const uint32_t usual = c->before[0] < c->before[1] ? c->before[0] : c->before[1];
+	const uint32_t usual = least_of(c->more_before);
 	uint64_t rest;
 
 	if (n > 1 && n < c->asked)
@@ -210,28 +256,6 @@ static uint64_t soon(const em_btree_cursor *c, uint64_t some, uint64_t n)
 	if (!c->went_on)
 		return some + rest;
 	return some > rest ? some : rest;
-}
-
-/* How many leaves may be read ahead, which are a part of all frames. */
-static uint32_t ahead_most(const em_btree_cursor *c)
-{
-	const em_btree *t = c->tree;
-	const uint32_t disks = emi_store_disks(t->leaves.store), share = t->plan.leaf_frames / AHEAD_SHARE;
-	const uint64_t some = (uint64_t)AHEAD_FIRST * disks + c->passed, each = (uint64_t)AHEAD_EACH * disks;
-	const uint64_t most = each < EMI_BTREE_AHEAD_MOST ? each : EMI_BTREE_AHEAD_MOST;
-	const uint64_t least = some < most ? some : most;
-
-	if (share == 0)
-		return 1;
-	return share < least ? share : (uint32_t)least;
-}
-
-/* What it passes through, when so many leaves are wanted. */
-static emi_cache_part part_of(const em_btree_cursor *c, uint64_t leaves)
-{
-	if (c->passed > c->tree->plan.leaf_frames / ALL_SHARE)
-		return EMI_PART_OF_ALL;
-	return c->passed + leaves >= RANGE_LEAST ? EMI_PART_OF_RANGE : EMI_PART_OF_FEW;
 }
 
 /* It is in a leaf, and `wanted' more records of a call for n are going to be.  Have the leaves read ahead that those

@@ -40,8 +40,9 @@ struct em_btree_cursor {
 	uint64_t asked;         /* records, by the last call for many */
 	uint32_t passed;        /* leaves that it came to, one behind the other, ... */
 	uint32_t ahead;         /* ... and leaves from there on that are read, or on their way, as far as it knows */
-	uint32_t more;          /* leaves that calls behind the first came to, since it was sought ... */
-	uint32_t before[2];     /* ... and for the last two times that it was */
+	uint32_t more;          /* those of them that calls behind the first came to, since it was sought */
+	uint32_t passed_before[2]; /* both for the last two times that it was */
+	uint32_t more_before[2];
 	int went_on;            /* there was a call since then */
 	int forward;            /* that way */
 	char *key;              /* of a gap; behind the struct */

@@ -80,6 +80,15 @@ static em_status go_down(em_btree *t, uint32_t level, const emi_btree_probe *pro
 	return EM_OK;
 }
 
+em_status emi_btree_path_of(em_btree *t, const emi_btree_probe *probe, emi_btree_path *path, em_errinfo *err)
+{
+	em_status st;
+
+	path->id[t->height] = EMI_BTREE_ROOT;
+	st = go_down(t, t->height, probe, TO_PROBE, path, err);
+	return st == EM_OK ? emi_btree_compared(t, err) : st;
+}
+
 em_status emi_btree_path_first(em_btree *t, emi_btree_path *path, em_errinfo *err)
 {
 	path->id[t->height] = EMI_BTREE_ROOT;

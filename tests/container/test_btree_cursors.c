@@ -390,7 +390,7 @@ static uint64_t cold_range(cold *k, uint64_t leaf, uint64_t leaves)
 
 	k->nodes = btree_case_stats(&k->c).node_reads;
 	(void)held_average(&k->h, NULL);
-	assert_int_equal(em_btree_cursor_seek(k->c.stand[0].cursor, btree_case_key(&k->c, leaf * k->per), EM_BTREE_EQ),
+	assert_int_equal(em_btree_cursor_seek(k->c.stand[0].cursor, btree_case_key(&k->c, leaf * k->per), EM_BTREE_GE),
 			 EM_OK);
 	cold_go(k, 1, leaves * k->per - 1);
 	assert_int_equal(em_btree_max(k->c.t, k->c.got), EM_OK);
@@ -433,7 +433,7 @@ static uint64_t cold_parts(cold *k, uint64_t leaf, uint64_t leaves, unsigned par
 
 	k->nodes = btree_case_stats(&k->c).node_reads;
 	(void)held_average(&k->h, NULL);
-	assert_int_equal(em_btree_cursor_seek(k->c.stand[0].cursor, btree_case_key(&k->c, leaf * k->per), EM_BTREE_EQ),
+	assert_int_equal(em_btree_cursor_seek(k->c.stand[0].cursor, btree_case_key(&k->c, leaf * k->per), EM_BTREE_GE),
 			 EM_OK);
 	for (i = 0; i < leaves * parts; i++)
 		cold_go(k, 1, k->per / parts - (i == 0));
@@ -506,7 +506,7 @@ static void test_closed_within(void **state)
 		if (self == 2)
 			em_btree_close(t);
 		victim = self != 0 ? c : other;
-		assert_int_equal(em_btree_cursor_seek(c, "1234567", EM_BTREE_EQ), EM_OK);
+		assert_int_equal(em_btree_cursor_seek(c, "1234567", EM_BTREE_GE), EM_OK);
 		assert_null(victim);
 		em_btree_cursor_close(self != 0 ? other : c);
 		if (self != 2)
