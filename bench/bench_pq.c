@@ -211,8 +211,8 @@ static void phase(const char *name, void (*work)(void), uint64_t count)
 	cpu = cpu_now() - cpu;
 	wall = peer_now() - wall;
 	must(em_pq_stats_get(queue, &after), "statistics");
-	printf("phase=%-6s seconds=%-7.3f cpu=%-7.3f ns=%-6.1f cpu_ns=%-6.1f read_MiB=%-7.0f written_MiB=%-7.0f levels=%u "
-	       "merged=%.2f refills=%" PRIu64 " returned=%.3f sequences=%u+%u disk_MiB=%.0f\n",
+	printf("phase=%-6s seconds=%-7.3f cpu=%-7.3f ns=%-6.1f cpu_ns=%-6.1f read_MiB=%-7.0f written_MiB=%-7.0f "
+	       "levels=%u merged=%.2f refills=%" PRIu64 " returned=%.3f sequences=%u+%u disk_MiB=%.0f\n",
 	       name, wall, cpu, wall * 1e9 / (double)count, cpu * 1e9 / (double)count,
 	       (double)((after.reads - before.reads) * after.block_bytes) / 1048576,
 	       (double)((after.writes - before.writes) * after.block_bytes) / 1048576, after.levels,

@@ -355,7 +355,8 @@ int main(int argc, char **argv)
 	}
 	if (a != argc || n == 0 || rec < 8 || rec > REC_MOST || many == 0 || many > MANY_MOST) {
 		fprintf(stderr, "usage: bench_radix [--n N] [--c C] [--mem BYTES] [--rec 8...%d] [--block BYTES] "
-				"[--budget BYTES] [--many 1...%d] [--hold 1] [--queue 1] [--sort 1] [--threads N] [--dir DIR]\n",
+				"[--budget BYTES] [--many 1...%d] [--hold 1] [--queue 1] [--sort 1] [--threads N] "
+				"[--dir DIR]\n",
 			REC_MOST, MANY_MOST);
 		return 2;
 	}

@@ -62,6 +62,6 @@ END {
 	}
 	for (k = 1; k <= n; k++)
 		if (name[k] in stopped)
-			printf "%s was stopped with %d %% of unsorted: the time of all is reckoned from that\n", name[k],
-				stopped[name[k]]
+			printf "%s was stopped with %d %% of unsorted: the time of all is reckoned from that\n",
+				name[k], stopped[name[k]]
 }

@@ -27,11 +27,12 @@ END {
 		"written", "read", "STXXL", "CPU ns", "written", "read", "wait s", "times", "CPU"
 	for (i = 1; i <= n; i++) {
 		split(rows[i], name, SUBSEP)
-		printf "%4s  2^%s %-6s  %7.1f %7.1f %7.0f %7.0f  %7.1f %7.1f %7.0f %7.0f %6.2f  %6.2f %6.2f\n", name[1], \
-			name[2], name[3], of(rows[i], "ours", "ns"), of(rows[i], "ours", "cpu_ns"), \
-			of(rows[i], "ours", "written_MiB"), of(rows[i], "ours", "read_MiB"), of(rows[i], "stxxl", "ns"), \
-			of(rows[i], "stxxl", "cpu_ns"), of(rows[i], "stxxl", "written_MiB"), \
-			of(rows[i], "stxxl", "read_MiB"), of(rows[i], "stxxl", "wait"), \
+		printf "%4s  2^%s %-6s  %7.1f %7.1f %7.0f %7.0f  %7.1f %7.1f %7.0f %7.0f %6.2f  %6.2f %6.2f\n", \
+			name[1], name[2], name[3], of(rows[i], "ours", "ns"), of(rows[i], "ours", "cpu_ns"), \
+			of(rows[i], "ours", "written_MiB"), of(rows[i], "ours", "read_MiB"), \
+			of(rows[i], "stxxl", "ns"), of(rows[i], "stxxl", "cpu_ns"), \
+			of(rows[i], "stxxl", "written_MiB"), of(rows[i], "stxxl", "read_MiB"), \
+			of(rows[i], "stxxl", "wait"), \
 			of(rows[i], "stxxl", "ns") / of(rows[i], "ours", "ns"), \
 			of(rows[i], "stxxl", "cpu_ns") / of(rows[i], "ours", "cpu_ns")
 	}

@@ -59,9 +59,11 @@ END {
 				sort = "sort" SUBSEP range[i] SUBSEP memory[j] SUBSEP
 				queue = "queue" SUBSEP range[i] SUBSEP memory[j] SUBSEP many[k]
 				printf "%-10s %4s %5s %2s %4s", range[i], memory[j], many[k], levels[heap], radix[heap]
-				printf " %s %s %s %s ", cell(of(heap, "ns"), 7, ".1f"), cell(of(heap, "cpu"), 7, ".1f"), \
-					cell(of(heap, "read"), 7, ".0f"), cell(of(heap, "written"), 7, ".0f")
-				printf " %s %s %s %s ", cell(of(sort, "ns"), 7, ".1f"), cell(of(sort, "cpu"), 7, ".1f"), \
+				printf " %s %s %s %s ", cell(of(heap, "ns"), 7, ".1f"), \
+					cell(of(heap, "cpu"), 7, ".1f"), cell(of(heap, "read"), 7, ".0f"), \
+					cell(of(heap, "written"), 7, ".0f")
+				printf " %s %s %s %s ", cell(of(sort, "ns"), 7, ".1f"), \
+					cell(of(sort, "cpu"), 7, ".1f"), \
 					cell(percent(of(heap, "ns"), of(sort, "ns")), 5, ".0f"), \
 					cell(percent(of(heap, "cpu"), of(sort, "cpu")), 5, ".0f")
 				printf " %s %s\n", cell(of(queue, "ns"), 7, ".1f"), cell(of(queue, "cpu"), 7, ".1f")

@@ -22,7 +22,8 @@ BEGIN {
 	kind["em_progress_fn"] = "PROGRESS"
 	kind["em_log_fn"] = "LOG"
 	kind["const struct em_disk_opts *const *"] = "DISKS"
-	print "/* SPDX-License-Identifier: BSL-1.0 */\n/* Made by fields.awk: not to be edited. */\n#ifndef EMB_FIELDS_H\n#define EMB_FIELDS_H"
+	print "/* SPDX-License-Identifier: BSL-1.0 */\n/* Made by fields.awk: not to be edited. */"
+	print "#ifndef EMB_FIELDS_H\n#define EMB_FIELDS_H"
 }
 
 /^typedef struct em_[a-z_]* \{/ {

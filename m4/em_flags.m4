@@ -34,8 +34,8 @@ AC_DEFUN([EM_TRY_LDFLAGS], [
 
 # EM_KERNEL_ISA(NAME, FLAGS, PROLOGUE, BODY)
 # May the kernels be built a second time for an instruction set?  --disable-NAME says no.  Sets EM_CFLAGS_<NAME> and
-# the automake conditional and macro HAVE_KERN_<NAME>.  The program that runs chooses among them; nothing here depends on
-# the processor that builds.
+# the automake conditional and macro HAVE_KERN_<NAME>.  The program that runs chooses among them; nothing here depends
+# on the processor that builds.
 AC_DEFUN([EM_KERNEL_ISA], [
   m4_pushdef([EM_UP], m4_toupper([$1]))
   AC_ARG_ENABLE([$1], [AS_HELP_STRING([--disable-$1], [leave out the kernels for $1])], [], [enable_$1=yes])

@@ -16,8 +16,8 @@ AS_IF([test -n "$em_wrappers"], [
 ])
 AS_IF([test "$em_swig" = no], [
   for em_wrapper in $em_wrappers; do
-    AS_IF([ls "$srcdir/bindings/$em_wrapper"/extmem_wrap.c* "$srcdir/bindings/$em_wrapper"/*/*/extmem_wrap.c 2>/dev/null |
-        grep . >/dev/null], [],
+    em_wrapped=$srcdir/bindings/$em_wrapper
+    AS_IF([ls "$em_wrapped"/extmem_wrap.c* "$em_wrapped"/*/*/extmem_wrap.c 2>/dev/null | grep . >/dev/null], [],
       [AC_MSG_ERROR([--with-$em_wrapper needs SWIG 4.5 or later: pip install swig; SWIG=... names it.
 Releases have what it makes, and do not need it.])])
   done

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
 # The symbols that the library exports, those in its version script, and those that the public headers declare with
-# EM_API or EM_INLINE are one and the same list, in each of the two tiers: the extension tier is what headers in sys/ and
-# gen/ declare.  And the constants of these headers are those of src/abi/constants.inc.
+# EM_API or EM_INLINE are one and the same list, in each of the two tiers: the extension tier is what headers in sys/
+# and gen/ declare.  And the constants of these headers are those of src/abi/constants.inc.
 set -eu
 src=${EM_SRCDIR:-$(dirname "$0")/..}
 build=${EM_BUILDDIR:-.}
@@ -49,7 +49,8 @@ same headers map.sorted "the headers" "the version script"
 # constants HEADER...: macros and members of enums that stand for a number.  Those of gen/ are for what C compiles.
 constants() {
 	sed -n -e 's/^#define \(EM_[A-Z0-9_]*\) .*/\1/p' -e 's/^	\(EM_[A-Z0-9_]*\) = .*/\1/p' "$@" |
-		grep -v -E '_INIT$|^EM_(API|EACH|NODISCARD|INLINE|BEGIN_DECLS|END_DECLS|VERSION_STRING|STATUS)$' | sort -u
+		grep -v -E '_INIT$|^EM_(API|EACH|NODISCARD|INLINE|BEGIN_DECLS|END_DECLS|VERSION_STRING|STATUS)$' |
+			sort -u
 }
 constants "$src"/include/*.h "$src"/include/extmem/*.h "$src"/include/extmem/sys/*.h >"$work/constants"
 sed -n 's/^EM_CONSTANT(\(.*\))$/\1/p' "$src/src/abi/constants.inc" >"$work/table"

@@ -21,7 +21,8 @@ fi
 lines() {
 	for template in sort.inc merge.inc array.inc; do
 		have=$(readelf --debug-dump=decodedline "$1" 2>/dev/null |
-			awk -v name=$template '$1 ~ name "$" && $2 ~ /^[0-9]+$/ && !seen[$2]++ { n++ } END { print n + 0 }')
+			awk -v name=$template '$1 ~ name "$" && $2 ~ /^[0-9]+$/ && !seen[$2]++ { n++ }
+				END { print n + 0 }')
 		all=$(wc -l <"$src/include/extmem/gen/$template")
 		if [ $((3 * have)) -lt "$all" ]; then
 			echo "check-gen: a debugger knows $have of the $all lines of $template"

@@ -45,8 +45,8 @@ build_cxx() {
 	source=$2
 	shift 2
 	# shellcheck disable=SC2046,SC2086
-	${CXX:-c++} ${CPPFLAGS:-} -std=c++11 -x c++ $("$PKG_CONFIG" --cflags extmem) -o "$work/$name" "$source" -x none \
-		${LDFLAGS:-} "$@" || fail "$source does not build as C++ ($name)"
+	${CXX:-c++} ${CPPFLAGS:-} -std=c++11 -x c++ $("$PKG_CONFIG" --cflags extmem) -o "$work/$name" \
+		"$source" -x none ${LDFLAGS:-} "$@" || fail "$source does not build as C++ ($name)"
 }
 
 # examples LIBS...

@@ -101,8 +101,9 @@ program() {
 	printf '%s: %s\n\t%s -o $@ $^ -L%s -Wl,-rpath,%s -lcmocka -lpthread\n' "$name" "$*" "$cc" "$library" "$library"
 	# make expands what begins with a dollar.
 	# shellcheck disable=SC2016
-	printf 'all: %s.trs\n%s.trs: %s\n\tif CMOCKA_MESSAGE_OUTPUT=stdout %s $< >$<.log 2>&1; then r=PASS; else r=FAIL; fi; ' \
+	printf 'all: %s.trs\n%s.trs: %s\n\tif CMOCKA_MESSAGE_OUTPUT=stdout %s $< >$<.log 2>&1; ' \
 		"$name" "$name" "$name" "$run"
+	printf 'then r=PASS; else r=FAIL; fi; '
 	# shellcheck disable=SC2016
 	printf 'echo ":global-test-result: $$r" >$@\n'
 }

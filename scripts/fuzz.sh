@@ -51,12 +51,13 @@ trap 'exit 143' TERM
 		[ "$name" != fuzz_main ] || continue
 		mkdir "$tmp/$name-findings"
 		# shellcheck disable=SC2016
-		printf '%s: $(library)\n\tclang $(CFLAGS) -fsanitize=fuzzer,$(SANITIZE) %s $(library) -lpthread -o $@\n' \
-			"$tmp/$name" "$source"
+		printf '%s: $(library)\n\tclang $(CFLAGS) -fsanitize=fuzzer,$(SANITIZE) %s ' "$tmp/$name" "$source"
+		# shellcheck disable=SC2016
+		printf '$(library) -lpthread -o $@\n'
 		printf 'all: %s.passed\n%s.passed: %s\n\tcd %s && ./%s -seed=1 -max_len=512 -timeout=60 ' \
 			"$tmp/$name" "$tmp/$name" "$tmp/$name" "$tmp" "$name"
-		printf -- '-max_total_time=%s -artifact_prefix=%s-findings/ -print_final_stats=1 >%s.log 2>&1 && touch $@\n' \
-			"$seconds" "$name" "$name"
+		printf -- '-max_total_time=%s -artifact_prefix=%s-findings/ -print_final_stats=1 ' "$seconds" "$name"
+		printf '>%s.log 2>&1 && touch $@\n' "$name"
 	done
 } >"$tmp/makefile"
 make -s -k -j2 -f "$tmp/makefile" all || true

@@ -14,8 +14,8 @@ cd "${1:-.}"
 in_short() {
 	echo "== $1"
 	sed -n 's/^# \(EXTMEM_TEST_SEED=.*\)$/\1/p' "$2"
-	grep -n -E '^\[ +(ERROR|FAILED|SKIPPED|LINE) +\]|ERROR:|runtime error:|SUMMARY:' "$2" | cut -c1-300 | head -n 40 ||
-		true
+	grep -n -E '^\[ +(ERROR|FAILED|SKIPPED|LINE) +\]|ERROR:|runtime error:|SUMMARY:' "$2" | cut -c1-300 |
+		head -n 40 || true
 	echo "-- the last lines of its log:"
 	tail -n 40 "$2" | cut -c1-500
 }
@@ -27,7 +27,8 @@ find . -name '*.trs' | sed 's:^\./::' | LC_ALL=C sort | {
 		log=${trs%.trs}.log
 		echo "== ${trs%.trs}"
 		cat "$log"
-		p=$(sed -n 's/^\[  PASSED  \] \([0-9][0-9]*\) test(s)\..*$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+		p=$(sed -n 's/^\[  PASSED  \] \([0-9][0-9]*\) test(s)\..*$/\1/p' "$log" |
+			awk '{ n += $1 } END { print n + 0 }')
 		f=$(sed -n 's/^ *\([0-9][0-9]*\) FAILED TEST(S).*$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 		# Names are words.
 		# shellcheck disable=SC2013

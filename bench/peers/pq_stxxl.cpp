@@ -86,7 +86,8 @@ static void phase(const char *name, uint64_t n)
 	const double wall = peer_now() - last_wall, cpu = peer_cpu() - last_user;
 	const stxxl::stats_data d = stxxl::stats_data(*stxxl::stats::get_instance()) - last_stats;
 
-	printf("phase=%-6s seconds=%-7.3f cpu=%-7.3f ns=%-6.1f cpu_ns=%-6.1f read_MiB=%-7.0f written_MiB=%-7.0f wait=%.2f\n",
+	printf("phase=%-6s seconds=%-7.3f cpu=%-7.3f ns=%-6.1f cpu_ns=%-6.1f read_MiB=%-7.0f written_MiB=%-7.0f "
+	       "wait=%.2f\n",
 	       name, wall, cpu, wall * 1e9 / (double)n, cpu * 1e9 / (double)n, (double)d.get_read_volume() / 1048576,
 	       (double)d.get_written_volume() / 1048576, d.get_io_wait_time());
 	fflush(stdout);
@@ -137,7 +138,8 @@ static void run(const std::string &test, uint64_t n)
 int main(int argc, char **argv)
 {
 	const std::string io = stxxl_setup(argc, argv), test = peer_arg(argc, argv, "test", "insdel");
-	const uint64_t n = peer_size(peer_arg(argc, argv, "n", "2^27")), rec = peer_size(peer_arg(argc, argv, "rec", "8"));
+	const uint64_t n = peer_size(peer_arg(argc, argv, "n", "2^27"));
+	const uint64_t rec = peer_size(peer_arg(argc, argv, "rec", "8"));
 
 	if (rec == 8)
 		run<elem8>(test, n);

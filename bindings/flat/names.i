@@ -2,7 +2,7 @@
 /* What only Python and C have.  check-wrapped.sh reads the reasons. */
 
 /* reason: transfers keep memory of the caller's while his program goes on; languages have containers and files */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_(file|request|disks|disk|bids|block|blocks|block_pool|placement)_.*$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_(file|request|disks?|bids|blocks?|block_pool|placement)_.*$";
 /* reason: caches of blocks are for programs that work on blocks in place; languages have containers */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_cache_.*$";
 /* reason: emb_...() of stream.h are these, with functions of the language */

@@ -324,7 +324,8 @@ static void emb_fill(const struct emb_struct *s, void *to, const void *p, size_t
 		if (!f->name || name[head])
 			break;
 	}
-	snprintf(line, sizeof line, "among the options is one that an %s does not have, or twice: %.60s", s->name, name);
+	snprintf(line, sizeof line, "among the options is one that an %s does not have, or twice: %.60s", s->name,
+		 name);
 	emb_refuse(EM_ERR_INVAL, *name ? line : value);
 	/* No context will free it. */
 	if (s == &emb_struct_em_ctx_opts && ((em_ctx_opts *)to)->log_free)

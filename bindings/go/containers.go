@@ -128,8 +128,9 @@ func NewStack[T any](ctx *Context, opts Options) (*Stack[T], error) {
 type Queue[T any] struct{ flows[T] }
 
 var queueFunctions = functions{open: raw.Em_queue_open, size: raw.Em_queue_size, push: raw.Em_queue_push,
-	pushMany: raw.Em_queue_push_many, pop: raw.Em_queue_pop, popMany: raw.Em_queue_pop_many, top: raw.Em_queue_front,
-	clear: raw.Em_queue_clear, stats: raw.Em_queue_stats_get, stream: raw.Em_stream_queue, sink: raw.Em_sink_queue}
+	pushMany: raw.Em_queue_push_many, pop: raw.Em_queue_pop, popMany: raw.Em_queue_pop_many,
+	top: raw.Em_queue_front, clear: raw.Em_queue_clear, stats: raw.Em_queue_stats_get,
+	stream: raw.Em_stream_queue, sink: raw.Em_sink_queue}
 
 // NewQueue makes one with the fields of em_container_opts.
 func NewQueue[T any](ctx *Context, opts Options) (*Queue[T], error) {
@@ -461,7 +462,8 @@ func (t *BTree[K, V]) Range(from, to *K) iter.Seq2[K, V] {
 			var key K
 			var value V
 			key, value, ok, err = t.entry(raw.Em_btree_cursor_next(c))
-			ok = ok && !(to != nil && raw.Em_order_compare(t.order, t.record(&key, &zero), t.record(to, &zero)) >= 0) &&
+			ok = ok && !(to != nil && raw.Em_order_compare(t.order, t.record(&key, &zero),
+				t.record(to, &zero)) >= 0) &&
 				yield(key, value)
 		}
 		t.err = err

@@ -115,7 +115,8 @@ func TestFieldsAndTypes(t *testing.T) {
 
 func TestOptionsAndErrors(t *testing.T) {
 	ctx := context(t)
-	for _, opts := range []Options{{"nothing": 1}, {"memory": "much"}, {"memory": struct{}{}}, {"memory": "1\x00"}} {
+	for _, opts := range []Options{{"nothing": 1}, {"memory": "much"},
+		{"memory": struct{}{}}, {"memory": "1\x00"}} {
 		if _, err := NewSorter[uint64](ctx, nil, opts); !errors.Is(err, ErrInvalid) {
 			t.Fatal(opts, err)
 		}
@@ -140,10 +141,11 @@ func TestFiles(t *testing.T) {
 	order, err := NewTextOrder(ctx, "-t, -k2,2nr")
 	check(t, err)
 	var told []string
-	_, err = SortFile(ctx, order, []string{at("a")}, at("b"), Options{"progress": func(phase string, _, _ uint64) bool {
+	tell := func(phase string, _, _ uint64) bool {
 		told = append(told, phase)
 		return false
-	}})
+	}
+	_, err = SortFile(ctx, order, []string{at("a")}, at("b"), Options{"progress": tell})
 	check(t, err)
 	plain, err := NewTextOrder(ctx, "")
 	check(t, err)
@@ -184,9 +186,8 @@ func TestFunctions(t *testing.T) {
 	check(t, Sort(ctx, all, order, nil))
 	equal(t, slices.Equal(all, []uint64{3, 2, 1}), true)
 	check(t, order.Close())
-	s, err := NewSorter[uint64](ctx, nil, Options{"run_records": 1000, "progress": func(string, uint64, uint64) bool {
-		return true
-	}})
+	stop := func(string, uint64, uint64) bool { return true }
+	s, err := NewSorter[uint64](ctx, nil, Options{"run_records": 1000, "progress": stop})
 	check(t, err)
 	for data := noise(300000); err == nil; {
 		err = s.Push(data...)
@@ -418,7 +419,8 @@ func TestGoroutines(t *testing.T) {
 			defer all.Done()
 			data := noise(1000)
 			for range 50 {
-				if err := s.Push(data...); err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrState) &&
+				err := s.Push(data...)
+				if err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrState) &&
 					!errors.Is(err, ErrCanceled) {
 					t.Error(err)
 				}

@@ -347,10 +347,11 @@ var runs = map[string]run{
 	"reentry": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
 		var s *Sorter[uint64]
 		var inner error
-		s, err := NewSorter[uint64](ctx, nil, Options{"run_records": 1000, "progress": func(string, uint64, uint64) bool {
+		push := func(string, uint64, uint64) bool {
 			inner = s.Push(1)
 			return false
-		}})
+		}
+		s, err := NewSorter[uint64](ctx, nil, Options{"run_records": 1000, "progress": push})
 		for data := noise(300000); err == nil && inner == nil; {
 			err = s.Push(data...)
 		}
@@ -512,7 +513,8 @@ func init() {
 		return nil, err
 	}
 	runs["broken"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
-		s, err := MapStream(streamed(t, ctx, a[0]), func(some []uint64) ([]uint64, error) { return nil, errMine })
+		fail := func([]uint64) ([]uint64, error) { return nil, errMine }
+		s, err := MapStream(streamed(t, ctx, a[0]), fail)
 		if err != nil {
 			return nil, err
 		}
@@ -700,7 +702,9 @@ func init() {
 
 // Scenarios of lines, and what has to come of them.
 func init() {
-	joins := map[string]uint{"inner": InnerJoin, "left": LeftJoin, "full": FullJoin, "semi": SemiJoin, "anti": AntiJoin}
+	joins := map[string]uint{
+		"inner": InnerJoin, "left": LeftJoin, "full": FullJoin, "semi": SemiJoin, "anti": AntiJoin,
+	}
 	one := func(line *string) string {
 		if line == nil {
 			return "-"
@@ -709,13 +713,14 @@ func init() {
 	}
 	kinds := map[string]func(t *testing.T, ctx *Context, dir string, a []string) string{
 		"linejoin": func(t *testing.T, ctx *Context, dir string, a []string) string {
-			s, err := JoinLines(joins[a[0]], lineStream(t, ctx, dir, a[4]), lineStream(t, ctx, dir, a[5]), a[1], a[2],
-				strings.Trim(a[3], "-"))
+			s, err := JoinLines(joins[a[0]], lineStream(t, ctx, dir, a[4]), lineStream(t, ctx, dir, a[5]),
+				a[1], a[2], strings.Trim(a[3], "-"))
 			check(t, err)
 			return told(t, s)
 		},
 		"linepairs": func(t *testing.T, ctx *Context, dir string, a []string) string {
-			s, err := JoinStreams(joins[a[0]], lineStream(t, ctx, dir, a[3]), lineStream(t, ctx, dir, a[4]), a[1], a[2],
+			s, err := JoinStreams(joins[a[0]], lineStream(t, ctx, dir, a[3]), lineStream(t, ctx, dir, a[4]),
+				a[1], a[2],
 				func(x, y *string) (string, error) { return one(x) + "+" + one(y), nil })
 			check(t, err)
 			return told(t, s)

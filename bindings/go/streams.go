@@ -12,9 +12,9 @@ import (
 // Unknown is how many records a stream has, if nobody knows.
 const Unknown = ^uint64(0)
 
-// Stream has records that are made when they are asked for, batch by batch, with nothing in between on a disk.  A stream
-// that another one is made of belongs to that, and is closed.  What a function returns as error, or panics with, comes
-// out of the call that pulled.  Functions get the memory of the library, which they do not keep.
+// Stream has records that are made when they are asked for, batch by batch, with nothing in between on a disk.  A
+// stream that another one is made of belongs to that, and is closed.  What a function returns as error, or panics with,
+// comes out of the call that pulled.  Functions get the memory of the library, which they do not keep.
 //
 // What it is on, a container, sorter or Runs, may be closed before: that is done behind the stream.  Records that are
 // strings are lines, which are filtered, inspected, sorted, merged, reduced, joined, divided, concatenated, sliced,

@@ -3,8 +3,8 @@
  * How Go has what flat/typemaps.i asks for.
  *
  * Functions of the module take objects, texts, options and functions as they are (internal/raw/down.go), and return a
- * Result.  Bytes are slices; a result is memory of C, or 0: success without results.  Functions of the caller's are in a
- * table of up.go: those that it exports return 0, or the number of the panic or error.
+ * Result.  Bytes are slices; a result is memory of C, or 0: success without results.  Functions of the caller's are in
+ * a table of up.go: those that it exports return 0, or the number of the panic or error.
  */
 #pragma SWIG nowarn=453
 

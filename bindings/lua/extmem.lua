@@ -208,7 +208,8 @@ end
 local function files(opts, ...)
 	local own = {split(opts, "records", "key", ...)}
 	local ctx, rest = own[1], own[2]
-	return ctx.handle, order_of(own[3] or "lines", own[4], ctx).handle, rest, table.unpack(own, 5, 4 + select("#", ...))
+	return ctx.handle, order_of(own[3] or "lines", own[4], ctx).handle, rest,
+		table.unpack(own, 5, 4 + select("#", ...))
 end
 for name, fn in pairs {sort_file = c.em_sort_files, merge_files = c.em_merge_files} do
 	extmem[name] = function(inputs, output, opts)
@@ -217,7 +218,8 @@ for name, fn in pairs {sort_file = c.em_sort_files, merge_files = c.em_merge_fil
 	end
 end
 function extmem.unique_file(inputs, output, opts)
-	local ctx, order, rest, count, presorted, least, most = files(opts, "count", "presorted", "min_count", "max_count")
+	local ctx, order, rest, count, presorted, least, most = files(opts,
+		"count", "presorted", "min_count", "max_count")
 	return c.em_unique_files(ctx, order, inputs, output,
 		{min_count = least, max_count = most, count = count, presorted = presorted, sort = rest})
 end
@@ -353,7 +355,8 @@ function PriorityQueue:init(format, opts)
 end
 -- Up to n items that come before a bound.
 function PriorityQueue:pop_until(bound, n, inclusive)
-	local some, got = self:call("pop_until", bound, inclusive and c.EM_PQ_INCLUSIVE or 0, math.min(n or 65536, #self))
+	local some, got = self:call("pop_until", bound, inclusive and c.EM_PQ_INCLUSIVE or 0,
+		math.min(n or 65536, #self))
 	return self:items((some or ""):sub(1, (got or 0) * self:call("record_bytes")))
 end
 -- The next records, which are taken out, in a string; nil: it is empty.

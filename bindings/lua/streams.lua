@@ -47,8 +47,8 @@ return function(extmem, c, class, split, order_of, base)
 		self.ctx, self.format = split(opts), format
 		self.handle = c.emb_stream_source(self.ctx.handle, 0, ALL, ask(more, format))
 	end
-	-- Streams of files, one after the other; and sinks to one, which is there when they are finished.  opts.format: of
-	-- other records of any length than lines, fields of em_format.
+	-- Streams of files, one after the other; and sinks to one, which is there when they are finished.  opts.format:
+	-- of other records of any length than lines, fields of em_format.
 	for name, of in pairs {stream_file = {Stream, c.stream_paths}, sink_file = {Sink, c.sink_path}} do
 		extmem[name] = function(format, paths, opts)
 			local ctx, rest = split(opts)
@@ -74,8 +74,8 @@ return function(extmem, c, class, split, order_of, base)
 	function Stream:sort_reduce(fn, key, opts)
 		return self:node("emb_stream_sort_reduce", nil, self:order_of(key), select(2, split(opts)), ask(fn))
 	end
-	-- Of equal neighbours the first; counted: a format with a Q at its end, how many they were.  "lines": lines begin
-	-- with that, and a tab.
+	-- Of equal neighbours the first; counted: a format with a Q at its end, how many they were.  "lines": lines
+	-- begin with that, and a tab.
 	function Stream:unique(key, counted)
 		return self:node("em_stream_unique", counted, self:order_of(key), counted and c.EM_UNIQUE_COUNT or 0)
 	end
@@ -90,14 +90,14 @@ return function(extmem, c, class, split, order_of, base)
 		local how = c["EM_SET_" .. operation:upper()] or 99
 		return self:node("em_stream_set", nil, other.handle, self:order_of(key), how)
 	end
-	-- kind: "inner", "left", "full", "semi", "anti"; left, right: their keys, by which they are sorted; fn(left, right)
-	-- gets items, one of which may be nil.  Of lines format is nil; fn gives a line, and without it this has the fields
-	-- of the keys, and then the others, with a separator: a byte, or as those of `left'.
+	-- kind: "inner", "left", "full", "semi", "anti"; left, right: their keys, by which they are sorted; fn(left,
+	-- right) gets items, one of which may be nil.  Of lines format is nil; fn gives a line, and without it this has
+	-- the fields of the keys, and then the others, with a separator: a byte, or as those of `left'.
 	function Stream:join(other, kind, left, right, format, fn, separator)
 		return self:node("emb_stream_join", format, other.handle, c["EM_JOIN_" .. kind:upper()] or 99,
 			self:order_of(left), other:order_of(right or left), 0, separator, 0, ask(fn, format))
 	end
-	-- It, of whose graph fn(phase, done, total) is told how far that got, as graph_info() says; what is true stops it.
+	-- It, of whose graph fn(phase, done, total) is told how far that got, as graph_info() says; true stops it.
 	function Stream:progress(fn) return self:node("emb_stream_progress", nil, ask(fn)) end
 	-- What stays, while fn(list of items) gives a number for each: 0, or that of the sink to which it goes.
 	function Stream:split(fn, ...) return self:node("emb_stream_split", nil, handles {...}, ask(fn)) end
@@ -146,7 +146,8 @@ return function(extmem, c, class, split, order_of, base)
 	-- Up to n items from position at, the last one first if they come back.
 	local function range(self, at, n, back)
 		at = at or 1
-		return at - 1, math.max(math.min(n or math.maxinteger, #self - at + 1), 0), back and c.EM_VECTOR_REVERSE or 0
+		return at - 1, math.max(math.min(n or math.maxinteger, #self - at + 1), 0),
+			back and c.EM_VECTOR_REVERSE or 0
 	end
 	flow(base.Sequence, range, none)
 	-- Over items from a position on, or behind the last one.
@@ -166,8 +167,8 @@ return function(extmem, c, class, split, order_of, base)
 	function Sink:push(many) c.emb_sink_push_lines(self.handle, many) return self end
 	Sink.finish, Sink.__len = Pull.finish, function(self) return self:count() end
 
-	-- Sorted runs: formed once, merged as often as one likes, also in parts.  opts: key, cmp, merge_memory, how they are
-	-- formed, and combine: fn(sum, list of equal items) makes one of them, as in Stream:sort_reduce().
+	-- Sorted runs: formed once, merged as often as one likes, also in parts.  opts: key, cmp, merge_memory, how
+	-- they are formed, and combine: fn(sum, list of equal items) makes one of them, as in Stream:sort_reduce().
 	function Runs:init(format, opts)
 		local ctx, rest, key, cmp, combine, least = split(opts, "key", "cmp", "combine", "merge_memory")
 		self.ctx, self.format, self.order = ctx, format, order_of(format, key, ctx, cmp)

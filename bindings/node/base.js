@@ -54,7 +54,8 @@ c.set_up((what, ...rest) => CALLED_FOR[what](...rest));
 /** An option as the module wants it: its name and its value, as texts; of lists and objects several of these. */
 function option(name, value) {
 	if (Array.isArray(value ?? []))
-		return value?.flatMap((one, i) => option(one?.constructor === Object ? `${name}.${i}` : name, one)) ?? [];
+		return value?.flatMap((one, i) =>
+			option(one?.constructor === Object ? `${name}.${i}` : name, one)) ?? [];
 	if (value instanceof Uint8Array)
 		return [name, value];
 	if (value instanceof Base)

@@ -62,7 +62,9 @@ class PriorityQueue extends Container {
 }
 
 class RadixHeap extends Container {
-	static _open(records, ctx, opts) { return super._open(records, ctx, { ...opts, key: records.order(opts.key) }); }
+	static _open(records, ctx, opts) {
+		return super._open(records, ctx, { ...opts, key: records.order(opts.key) });
+	}
 }
 
 class BTree extends Container {

@@ -71,8 +71,8 @@ declare class Base {
 }
 
 export class Context extends Base { // em_ctx
-	constructor(opts?: { memory?: Size; threads?: number; dirs?: string[]; log?: (level: number, line: string) => void;
-		[field: string]: any });
+	constructor(opts?: { memory?: Size; threads?: number; dirs?: string[];
+		log?: (level: number, line: string) => void; [field: string]: any });
 	cancel(): void;                                                // = cancel
 	stats(): Stats;
 }
@@ -103,11 +103,11 @@ export class Stream extends Batches { // em_stream
 	constructor(records: RecordSpec, source: (() => Some | null) | Iterable<Some> | Pull | Bytes,
 		opts?: { ctx?: Context; count?: number | bigint });
 	static file(records: RecordSpec, paths: Paths, opts?: In): Stream;
-	                                          // = em_stream_file(ctx._h, Records.of(records).bytes, paths) of records
-	/** Lines, or what the fields of em_format say.  Functions get and lists have buffers, without newlines.  Nodes of
-	 *  lines are map, which makes records, filter, inspect, sort, unique, reduce, merge, set, join, tee, slice and
-	 *  concat. */
-	static lines(paths: Paths, opts?: In): Stream;                 // = em_stream_lines(ctx._h, paths, format) of 'lines'
+	                                        // = em_stream_file(ctx._h, Records.of(records).bytes, paths) of records
+	/** Lines, or what the fields of em_format say.  Functions get and lists have buffers, without newlines.  Nodes
+	 *  of lines are map, which makes records, filter, inspect, sort, unique, reduce, merge, set, join, tee, slice
+	 *  and concat. */
+	static lines(paths: Paths, opts?: In): Stream;            // = em_stream_lines(ctx._h, paths, format) of 'lines'
 	/** How many were not lent yet; null: nobody knows. */
 	readonly count: Count | null;                                  // = count
 	/** As many records, of this kind or another, as fn gets. */
@@ -116,8 +116,8 @@ export class Stream extends Batches { // em_stream
 	/** Any number of records; null: none.  Of lines they are lines. */
 	flatMap(fn: (batch: Some) => Some | null, records?: RecordSpec): Stream;
 		// = emb_stream_node(this._h, c.EMB_FLAT_MAP, ...makes(this, fn, records, 1)) of records ?? this.records
-	filter(fn: Chosen): Stream;                                    // = emb_stream_node(this._h, c.EMB_FILTER, 0, fn)
-	inspect(fn: Seen): Stream;                                     // = emb_stream_node(this._h, c.EMB_INSPECT, 0, fn)
+	filter(fn: Chosen): Stream;                                   // = emb_stream_node(this._h, c.EMB_FILTER, 0, fn)
+	inspect(fn: Seen): Stream;                                   // = emb_stream_node(this._h, c.EMB_INSPECT, 0, fn)
 	/** It, which tells how far its graph got: the phase, from 1, and records, as of graphInfo().  What is true
 	 *  stops it. */
 	progress(fn: Progress): Stream;                                // = emb_stream_progress(this._h, fn)
@@ -126,13 +126,13 @@ export class Stream extends Batches { // em_stream
 	sort(opts?: SortOptions): Stream;                              // = sort(order, opts)
 	/** As sort() and reduce(), which adds before anything is written: sums must not depend on the order of what is
 	 *  added, nor change how records are sorted. */
-	sortReduce(fn: Sum, opts?: SortOptions): Stream;               // = emb_stream_sort_reduce(this._h, order, opts, fn)
+	sortReduce(fn: Sum, opts?: SortOptions): Stream;           // = emb_stream_sort_reduce(this._h, order, opts, fn)
 	/** What stays; fn has 0 for it, or the number of a sink, from 1. */
 	split(fn: Sent, ...sinks: Sink[]): Stream;                     // = emb_stream_split(this._h, sinks, fn)
-	/** Of neighbours that are equal the first; counted: followed by how many they were, as a u64; of lines that is in
-	 *  front, in digits, with a tab. */
+	/** Of neighbours that are equal the first; counted: followed by how many they were, as a u64; of lines that is
+	 *  in front, in digits, with a tab. */
 	unique(key?: Key, opts?: { counted?: boolean | RecordSpec }): Stream;
-	                          // = unique(key, opts?.counted ? c.EM_UNIQUE_COUNT : 0) of counted(this, opts?.counted)
+	                         // = unique(key, opts?.counted ? c.EM_UNIQUE_COUNT : 0) of counted(this, opts?.counted)
 	concat(...others: Stream[]): Stream;                           // = em_stream_concat(others)
 	merge(others: Stream[], key?: Key): Stream;                    // = em_stream_merge(others, key)
 	/** Records of all side by side. */
@@ -140,9 +140,10 @@ export class Stream extends Batches { // em_stream
 	              // = em_stream_zip(handles([this, ...others])) of records ?? beside(this, ...others)
 	/** Of two that are sorted. */
 	set(operation: 'union' | 'intersection' | 'difference' | 'symmetric', other: Stream, key?: Key): Stream;
-	                                                               // = set(other, key, constant('EM_SET', operation))
-	/** Of two that are sorted by keys.  fn gets null where there is none; without it records stand side by side, and
-	 *  a line has the fields of the keys, and then the others, with a separator: a byte, or as those of `left'. */
+	                                                             // = set(other, key, constant('EM_SET', operation))
+	/** Of two that are sorted by keys.  fn gets null where there is none; without it records stand side by side,
+	 *  and a line has the fields of the keys, and then the others, with a separator: a byte, or as those of
+	 *  `left'. */
 	join(other: Stream, left?: Key, right?: Key, opts?: { kind?: 'inner' | 'left' | 'full' | 'semi' | 'anti';
 		fn?: (left: Item | null, right: Item | null) => Item; records?: RecordSpec; separator?: string;
 		memory_bytes?: number }): Stream;
@@ -154,7 +155,7 @@ export class Stream extends Batches { // em_stream
 	prefixSum(field: Field): Stream;                               // = emb_stream_sums(this._h, field)
 	/** Each window of n neighbours as one record. */
 	window(n: number, step?: number, records?: RecordSpec): Stream;
-	                                // = emb_stream_window(this._h, n, step ?? 1) of records ?? this.records.bytes * n
+	                              // = emb_stream_window(this._h, n, step ?? 1) of records ?? this.records.bytes * n
 	/** Two streams of all records; spill: what one has read and the other has not may go to scratch. */
 	tee(opts?: { spill?: boolean; buffer_bytes?: number }): [Stream, Stream];
 	                               // = emb_stream_tee(this._h, opts?.spill ? 1 : 0, opts?.buffer_bytes ?? 0)
@@ -162,8 +163,9 @@ export class Stream extends Batches { // em_stream
 	batch(n: number): this;                                        // = batch
 	/** To a sink, which is left open, and not finished. */
 	pump(sink: Sink): Count;                                       // = pump
-	to(sink: Path | Sorter | Vector | Stack | Queue | Deque | PriorityQueue | BTree, opts?: { format?: Format }): Count;
-	/** Of the sort that it is; of the runs of sortReduce(); what its graph takes of memory, and how far that got. */
+	to(sink: Path | Sorter | Vector | Stack | Queue | Deque | PriorityQueue | BTree,
+		opts?: { format?: Format }): Count;
+	/** Of the sort that it is; of the runs of sortReduce(); what its graph takes of memory, and how far it got. */
 	sortStats(): Stats;                                            // = sort_stats_get
 	runsInfo(): Stats;                                             // = runs_info_get
 	graphInfo(): Stats;                                            // = graph_info_get
@@ -175,11 +177,11 @@ export class Sink extends Base { // em_sink
 	constructor(records: RecordSpec, fn: (batch: Some | null) => unknown, opts?: { ctx?: Context });
 	/** A file, which is there when it is finished. */
 	static file(records: RecordSpec, path: Path, opts?: In): Sink;
-	                                             // = em_sink_file(ctx._h, Records.of(records).bytes, path) of records
-	static lines(path: Path, opts?: In): Sink;                     // = em_sink_lines(ctx._h, path, format) of 'lines'
+	                                           // = em_sink_file(ctx._h, Records.of(records).bytes, path) of records
+	static lines(path: Path, opts?: In): Sink;                   // = em_sink_lines(ctx._h, path, format) of 'lines'
 	/** Nothing: they are counted. */
 	static discard(records: RecordSpec, opts?: In): Sink;
-	                                                // = em_sink_discard(ctx._h, Records.of(records).bytes) of records
+	                                              // = em_sink_discard(ctx._h, Records.of(records).bytes) of records
 	push(data: Many): this;                                        // = emb_sink_push_lines(this._h, data)
 	finish(): void;                                                // = finish
 	readonly length: Count;                                        // = count
@@ -194,13 +196,13 @@ export class Runs extends Base { // em_runs
 	append(data: Many): this;                                      // = append
 	end(): void;                                                   // = end
 	/** Add what a stream has, which stays the caller's; sorted: it is a sorted sequence. */
-	feed(stream: Stream, opts?: { sorted?: boolean }): void;       // = emb_runs_feed(this._h, stream, runsFlags(opts))
+	feed(stream: Stream, opts?: { sorted?: boolean }): void;    // = emb_runs_feed(this._h, stream, runsFlags(opts))
 	/** It finishes the runs when it is finished; more: it ends a sequence. */
 	sink(opts?: { sorted?: boolean; more?: boolean }): Sink;       // = em_sink_runs(this._h, runsFlags(opts))
 	finish(): this;                                                // = finish
 	clear(): void;                                                 // = clear
 	/** From one to before another one; of these `take' behind the first `skip'.  The runs stay. */
-	merge(part?: { from?: Item; to?: Item; skip?: number | bigint; take?: number | bigint; memory?: number }): Stream;
+	merge(part?: { from?: Item; to?: Item; skip?: Count; take?: Count; memory?: number }): Stream;
 		// = emb_runs_merge(this._h, ...[part?.from, part?.to].map((item) => this.records.bound(item)),
 		//   part?.skip ?? 0, part?.take ?? ALL, part?.memory ?? 0)
 	cancel(): void;                                                // = emb_cancel(this._h)
@@ -215,7 +217,8 @@ export class Records {
 }
 
 export class Order extends Base { // em_order
-	constructor(records: RecordSpec | 'lines', key?: Key, opts?: { cmp?: (a: Item, b: Item) => number; ctx?: Context });
+	constructor(records: RecordSpec | 'lines', key?: Key,
+		opts?: { cmp?: (a: Item, b: Item) => number; ctx?: Context });
 	readonly name: string;                                         // = name
 	compare(a: Item, b: Item): number;
 }
@@ -238,11 +241,11 @@ export class Sorter extends Pull { // em_sorter
 	stream(): Stream;                                              // = em_stream_sorter(this._h)
 	sink(): Sink;                                                  // = em_sink_sorter(this._h)
 	/** What is left, to a file, which appears when it is whole. */
-	writeFile(file: Path): void;                                   // = em_sorter_pull_file(this._finished()._h, file)
+	writeFile(file: Path): void;                                 // = em_sorter_pull_file(this._finished()._h, file)
 	clear(): void;
 }
 export class Top extends Pull { // em_top
-	constructor(records: RecordSpec | 'lines', k: number | bigint, opts?: SortOptions & { start?: number | bigint });
+	constructor(records: RecordSpec | 'lines', k: Count, opts?: SortOptions & { start?: Count });
 }
 
 export function sort<T extends ArrayBufferView>(data: T, opts?: SortOptions & { records?: RecordSpec }): T;
@@ -270,8 +273,8 @@ type Popped = Generator<Item>;
 declare class Container extends Base {
 	constructor(records: RecordSpec, opts?: Options & { items?: Many });
 	readonly length: number;                                       // = size
-	/** Records as a Stream: of vectors and deques those of [from, to), of trees those whose keys are at least from and
-	 *  less than to.  Stacks, queues and priority queues give theirs away. */
+	/** Records as a Stream: of vectors and deques those of [from, to), of trees those whose keys are at least from
+	 *  and less than to.  Stacks, queues and priority queues give theirs away. */
 	stream(part?: Part): Stream;                                   // = em_stream_%(this._h)
 	/** A Sink to it: over records of a vector from a position on, or behind the last one. */
 	sink(opts?: { from?: number }): Sink;                          // = em_sink_%(this._h)
@@ -300,16 +303,16 @@ export class Vector extends Sequence { // em_vector
 	constructor(records: RecordSpec, opts?: Options & { items?: Many; path?: Path; mode?: 'r' | 'r+' | 'w' });
 	resize(n: number | bigint): void;                              // = resize
 	clear(): void;                                                 // = resize(0)
-	sink(opts?: { from?: number }): Sink;                          // = em_sink_vector(this._h, opts?.from ?? this.length)
+	sink(opts?: { from?: number }): Sink;                    // = em_sink_vector(this._h, opts?.from ?? this.length)
 	/** The records of these positions, many read at a time. */
 	readMany(positions: BigUint64Array | Iterable<number | bigint>): any;
-	                                                               // = read_many(new Records('u64').many(positions))
+	                                                              // = read_many(new Records('u64').many(positions))
 	flush(durable?: boolean): void;                                // = flush
 	export(file: Path): void;                                      // = export
 	/** In place: how many are left in front, which are fewer with unique. */
 	sort(opts?: SortOptions): number;                              // = sort(0, this.length, order, opts)
 	shuffle(opts?: Options & { seed?: number | bigint }): void;
-	                             // = shuffle(0, this.length, opts?.seed ?? 0, options({ ...opts, seed: undefined }))
+	                            // = shuffle(0, this.length, opts?.seed ?? 0, options({ ...opts, seed: undefined }))
 	reverse(): void;                                               // = reverse(0, this.length)
 	fill(item: Item): void;                                        // = fill(0, this.length, item)
 	/** fn(many records, position) of all in order; records of mutate() may be changed. */
@@ -322,7 +325,7 @@ export class Vector extends Sequence { // em_vector
 	partition(fn: Test): number;                                   // = partition(0, this.length, fn)
 	/** The first position whose record is not less, in a vector that is sorted. */
 	lowerBound(item: Item, opts?: { key?: Key }): number;
-	                                                   // = lower_bound(0, this.length, keyed(this, opts?.key), item)
+	                                                  // = lower_bound(0, this.length, keyed(this, opts?.key), item)
 }
 /** Records enter and leave at both ends. */
 export class Deque extends Sequence { // em_deque
@@ -383,7 +386,7 @@ export class BTree extends Container implements Iterable<Entry> { // em_btree
 	stream(part?: Part): Stream;
 		// = em_stream_btree(this._h, this.records.bound(part?.from),
 		//   this.records.bound(part?.to)) of this.order.records
-	sink(): Sink;                                                  // = em_sink_btree(this._h, []) of this.order.records
+	sink(): Sink;                                              // = em_sink_btree(this._h, []) of this.order.records
 	get(key: From): Value | undefined;                             // = get
 	has(key: From): boolean;                                       // = get(key) !== null
 	set(key: any, value?: any): this;                              // = upsert(this.records.pack([key, value]))

@@ -3,8 +3,8 @@
 // Makes calls.js of index.d.ts: its errors, its functions and, for all classes, each method with `= CALL' behind it.
 //
 // CALL is NAME(ARGUMENTS), or NAME with those of the method.  NAME is em_KIND_NAME() of the module, with the handle in
-// front; KIND is said beside the class.  em_...(ARGUMENTS) and emb_...() are themselves; % in them is the kind.  As what
-// an argument is handed over, and what becomes of the result, follows from its type.  Of SortOptions and
+// front; KIND is said beside the class.  em_...(ARGUMENTS) and emb_...() are themselves; % in them is the kind.  As
+// what an argument is handed over, and what becomes of the result, follows from its type.  Of SortOptions and
 // FileOptions the key or cmp is `order'.  `of RECORDS' behind it are those of a stream or sink that is made, if they
 // are not the same.
 const fs = require('fs');
@@ -79,11 +79,13 @@ function read(text) {
 }
 
 function method({ how, name, list, type, call, of }, kind) {
-	const parameters = list.split(/, (?=[.\w]+\??:)/).filter(Boolean).map((one) => one.match(/^(\.*)(\w+)\??: (.*)$/));
+	const parameters = list.split(/, (?=[.\w]+\??:)/).filter(Boolean)
+		.map((one) => one.match(/^(\.*)(\w+)\??: (.*)$/));
 	const before = parameters.flatMap(([, , one, is]) => [
 		is === 'SortOptions' && `const order = keyed(this, ${one}?.key, ${one}?.cmp);`,
 		is === 'In' && `const { ctx = defaultContext(), format: own } = ${one} ?? {}, format = options(own);`,
-		is in FILES && `const { records = 'lines', ctx = defaultContext(), ${FILES[is]}...rest } = ${one} ?? {};`,
+		is in FILES && `const { records = 'lines', ctx = defaultContext(), ` +
+			`${FILES[is]}...rest } = ${one} ?? {};`,
 		FILES[is] && 'const order = orderOf(records, key, { cmp, ctx })._h;',
 		ARGUMENTS[is] && `${one} = ${ARGUMENTS[is](one)};`,
 	]).filter(Boolean);
@@ -92,7 +94,8 @@ function method({ how, name, list, type, call, of }, kind) {
 		.replace('(this._h, )', '(this._h)').replace('%', kind);
 	const result = RESULTS[type] ?? ((value) => `return ${value};`);
 	const after = result(made, how === 'static ' ? 'ctx' : 'this._ctx', of ? `Records.of(${of})` : 'this.records');
-	const head = `${how.replace('readonly', 'get')}${name}(${parameters.map(([, rest, one]) => rest + one).join(', ')})`;
+	const taken = parameters.map(([, rest, one]) => rest + one).join(', ');
+	const head = `${how.replace('readonly', 'get')}${name}(${taken})`;
 	return `\t${head} {\n\t\t${[...before, after].join('\n\t\t')}\n\t}\n`;
 }
 

@@ -82,7 +82,8 @@ class Records extends Shape {
 		super();
 		const named = { string: { value: spec }, number: {}, object: spec }[typeof spec];
 		if (!named)
-			throw new TypeError(`records are a type of numbers, a number of bytes, or fields, and not ${spec}`);
+			throw new TypeError('records are a type of numbers, a number of bytes, or fields, ' +
+				`and not ${spec}`);
 		this.fields = [];
 		this.bytes = typeof spec === 'number' ? spec : 0;
 		for (const [name, type] of Object.entries(named)) {
@@ -127,7 +128,9 @@ class Records extends Shape {
 	/** Of what is shown: how many, and one of them. */
 	count(some) { return some.byteLength / this.bytes; }
 
-	item(some, i) { return this.Array ? some[i] : this.unpack(some.subarray(i * this.bytes, (i + 1) * this.bytes)); }
+	item(some, i) {
+		return this.Array ? some[i] : this.unpack(some.subarray(i * this.bytes, (i + 1) * this.bytes));
+	}
 
 	join(batches) {
 		const all = Buffer.concat(batches.map(bytesOf));
@@ -240,7 +243,7 @@ function walk(object) {
 }
 
 class Order extends Base {
-	/** key: fields, options of the command for 'lines', or a function of many records that returns BigUint64Array. */
+	/** key: fields, options of the command for 'lines', or a function of many records, to a BigUint64Array. */
 	constructor(records, key, { cmp, ctx = defaultContext() } = {}) {
 		const r = Records.of(records);
 		if (r === LINES && (cmp || typeof key === 'function'))

@@ -52,7 +52,8 @@ function sort(data, { records, ...opts } = {}) {
 function checkFile(file, { key, cmp, records = 'lines', ctx = defaultContext(), ...opts } = {}) {
 	let first = null;
 	const fn = register((_, record) => { first ??= Buffer.from(record); });
-	return { ...told(c.em_check_file(ctx._h, orderOf(records, key, { cmp, ctx })._h, file, options(opts), fn)), first };
+	const order = orderOf(records, key, { cmp, ctx });
+	return { ...told(c.em_check_file(ctx._h, order._h, file, options(opts), fn)), first };
 }
 
 module.exports = { Sorter, Top, sort, checkFile };

@@ -55,7 +55,8 @@ class Stream extends Batches {
 
 	to(sink, { format } = {}) {
 		if (typeof sink === 'string' || sink instanceof Uint8Array)
-			return this.records === LINES ? c.emb_stream_to_lines(this._h, this._ctx._h, sink, options(format))
+			return this.records === LINES
+				? c.emb_stream_to_lines(this._h, this._ctx._h, sink, options(format))
 				: c.emb_stream_to_file(this._h, this._ctx._h, sink);
 		const from = sink._kind === 'vector' ? [sink.length] : [];
 		return c[`emb_stream_to_${sink._kind}`](this._h, sink._h, ...from);
@@ -83,7 +84,8 @@ function makes({ records }, fn, spec = records, flat = 0) {
 	const to = Records.of(spec);
 	if (to === LINES && !(flat && records === LINES))
 		throw new TypeError('map() needs records: only flatMap() makes lines, of lines');
-	return [to.bytes, register(records.asking(fn, (got) => got === null || got === undefined ? null : to.many(got)))];
+	return [to.bytes, register(records.asking(fn,
+		(got) => got === null || got === undefined ? null : to.many(got)))];
 }
 
 /** Bytes of records side by side. */

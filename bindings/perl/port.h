@@ -68,7 +68,8 @@ static void emb_pend(SV *error)
 static void emb_croak(void)
 {
 	dTHX;
-	SV *error = emb_pending ? sv_2mortal(emb_pending) : sv_2mortal(newSVpvs("extmem: nothing is known of a failure"));
+	SV *error =
+		emb_pending ? sv_2mortal(emb_pending) : sv_2mortal(newSVpvs("extmem: nothing is known of a failure"));
 
 	emb_pending = NULL;
 	if (emb_exiting)

@@ -701,8 +701,8 @@ static em_status emb_format(const struct emb_spec *spec, uint64_t *bytes, uint64
 {
 	static const char codes[] = "bBhHiIlLqQfd";
 	static const uint8_t types[] = {
-		EM_KEY_I8, EM_KEY_U8, EM_KEY_I16, EM_KEY_U16, EM_KEY_I32, EM_KEY_U32, EM_KEY_I32, EM_KEY_U32, EM_KEY_I64,
-		EM_KEY_U64, EM_KEY_F32, EM_KEY_F64
+		EM_KEY_I8, EM_KEY_U8, EM_KEY_I16, EM_KEY_U16, EM_KEY_I32, EM_KEY_U32,
+		EM_KEY_I32, EM_KEY_U32, EM_KEY_I64, EM_KEY_U64, EM_KEY_F32, EM_KEY_F64
 	};
 	const struct emb_shape_field *f = spec->shape ? &spec->shape->field[spec->first] : NULL;
 	const char *code = f ? strchr(codes, f->code) : NULL;

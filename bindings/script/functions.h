@@ -102,7 +102,8 @@ static int emb_key_body(emb_env *env, struct emb_job *j)
 		return 0;
 	}
 	if (!emb_is_bytes(env, r) || !(bytes = emb_bytes_of(env, r, &size)) || size != j->n * 8)
-		return emb_wrong(env, "the function of the keys is to give a number, or 8 bytes, for each of %llu records",
+		return emb_wrong(env,
+				 "the function of the keys is to give a number, or 8 bytes, for each of %llu records",
 				 (unsigned long long)j->n);
 	memcpy(j->keys, bytes, size);
 	return 0;

@@ -144,7 +144,8 @@ static const char *emb_shape_key(emb_env *env, const struct emb_shape *s, const 
 		if (f->code == 's')
 			to += sprintf(to, "bytes%llu", (unsigned long long)f->size);
 		else
-			to += sprintf(to, "%s%s", names[strchr(codes, f->code) - codes], f->size == 1 ? "" : f->big ? "be" : "le");
+			to += sprintf(to, "%s%s", names[strchr(codes, f->code) - codes],
+				      f->size == 1 ? "" : f->big ? "be" : "le");
 		to += sprintf(to, "@%llu%s", (unsigned long long)f->offset, down ? ":r" : "");
 	}
 	if (to == name && !key)

@@ -8,16 +8,17 @@
 # Records are lines, or have a format: "<QI8s" (fields f0, f1, f2), or a number of bytes.  An item is the value of its
 # field, or a list of values.  What is many is a list of items; methods with packed in their names take and give byte
 # arrays of records side by side.  Options are the fields of those in <extmem/*.h> by name, and -ctx.  What is not
-# there is the empty string.  Failures have the errorcode {EXTMEM EM_ERR_... details}: try ... trap {EXTMEM EM_ERR_NOENT}.
+# there is the empty string.  Failures have the errorcode {EXTMEM EM_ERR_... details}:
+# try ... trap {EXTMEM EM_ERR_NOENT}.
 package require Tcl 8.6
 
 namespace eval ::extmem {
 	variable default {}
 	variable objects 0
 	namespace export *
-	namespace ensemble create -subcommands {context order sorter top vector deque stack queue pq radixheap btree runs
-		stream streamfile sink sinkfile sinkdiscard sort sortfile mergefiles uniquefile topfile shufflefile checkfile
-		version constant}
+	namespace ensemble create -subcommands {context order sorter top vector deque stack
+		queue pq radixheap btree runs stream streamfile sink sinkfile sinkdiscard sort
+		sortfile mergefiles uniquefile topfile shufflefile checkfile version constant}
 }
 
 proc ::extmem::version {} { core::em_version }
@@ -93,7 +94,8 @@ proc ::extmem::uniquefile {inputs output args} {
 
 proc ::extmem::topfile {inputs output k args} {
 	lassign [Files $args start] ctx order rest start
-	return [With $order em_top_files $ctx [$order handle] $inputs [expr {$start eq "" ? 0 : $start}] $k $output $rest]
+	return [With $order em_top_files $ctx [$order handle] $inputs [expr {$start eq "" ? 0 : $start}] \
+		$k $output $rest]
 }
 
 proc ::extmem::shufflefile {inputs output args} {
@@ -181,7 +183,8 @@ oo::class create ::extmem::Order {
 	}
 	method name {} { return [my call name] }
 	method compare {a b} {
-		return [if {$format eq "lines"} {::extmem::core::em_text_compare $handle $a $b} else {my call compare $a $b}]
+		if {$format eq "lines"} { return [::extmem::core::em_text_compare $handle $a $b] }
+		return [my call compare $a $b]
 	}
 }
 
@@ -224,7 +227,8 @@ oo::class create ::extmem::Pull {
 			try {
 				if {[::extmem::Run 2 $name $items $body]} { return }
 			} finally {
-				if {$seen < [llength $items]} { catch {my call back $mark [expr {[llength $items] - $seen}]} }
+				if {$seen < [llength $items]} { catch {my call back $mark \
+					[expr {[llength $items] - $seen}]} }
 			}
 		}
 	}
@@ -314,7 +318,7 @@ oo::class create ::extmem::Vector {
 		set order [::extmem::MakeOrder $format $key $ctx $keys $cmp]
 		return [::extmem::With $order em_vector_sort [my handle] 0 [my size] [$order handle] $rest]
 	}
-	# A command prefix gets a position and a list of items; what one of mutate returns, if it does, takes their place.
+	# A command prefix gets a position and a list of items; a list that one of mutate returns takes their place.
 	method for_each {command} { my All for_each $command }
 	method mutate {command} { my All mutate $command }
 	# The first position whose item is so, or nothing; how many are.
@@ -391,7 +395,8 @@ oo::class create ::extmem::BTree {
 		lassign [list em_btree_ [expr {$value eq ""}] $key|$value] prefix set format
 		set order [::extmem::MakeOrder $format $fields $ctx]
 		set open [expr {$path eq "" ? "em_btree_open" : "em_btree_open_file"}]
-		set handle [::extmem::core::$open [$ctx handle] {*}[if {$path ne ""} {list $path}] [$order handle] $rest]
+		set handle [::extmem::core::$open [$ctx handle] {*}[if {$path ne ""} {list $path}] \
+			[$order handle] $rest]
 	}
 	method order {} { return $order }
 	# The value of a key, of a set 1; or nothing, which exists tells from a value that is empty.
@@ -405,8 +410,8 @@ oo::class create ::extmem::BTree {
 		if {![$sorter finished]} { $sorter finish }
 		my call load_sorted [$sorter handle] {}
 	}
-	# For each item with from <= key < to, "" being open ends: a list of key and value, of a set the key; with -back 1 the
-	# last one first.  The tree may change meanwhile.
+	# For each item with from <= key < to, "" being open ends: a list of key and value, of a set the key; with
+	# -back 1 the last one first.  The tree may change meanwhile.
 	method foreach {name body {from ""} {to ""} {back 0}} {
 		set cursor [::extmem::core::em_btree_cursor_open $handle]
 		set begin 1

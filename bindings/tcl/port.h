@@ -567,7 +567,10 @@ static int emb_tcl_handle(ClientData what, Tcl_Interp *interp, int n, Tcl_Obj *c
 	if (strcmp(name, "closed") == 0) {
 		Tcl_SetObjResult(interp, Tcl_NewBooleanObj(!h || emb_closed(h)));
 	} else if (!h) {
-		return strcmp(name, "release") == 0 ? TCL_OK : (emb_wrong(interp, "a handle is wanted here"), TCL_ERROR);
+		if (strcmp(name, "release") == 0)
+			return TCL_OK;
+		emb_wrong(interp, "a handle is wanted here");
+		return TCL_ERROR;
 	} else if (strcmp(name, "close") == 0) {
 		(void)emb_begin(interp);
 		return emb_close(interp, h) ? TCL_ERROR : TCL_OK;

@@ -3,9 +3,9 @@
 # which they are pushed; and runs, which streams are merged of.  A stream that a node is made of belongs to that, and is
 # closed.  What a command fails with comes out of the call that pulled.
 #
-# A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams of
-# lines have strings of any length; nodes of them are filter, inspect, flatmap, sort, unique, reduce, merge, set, join,
-# tee, split, concat, slice, and map, which makes items of a format.
+# A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams
+# of lines have strings of any length; nodes of them are filter, inspect, flatmap, sort, unique, reduce, merge, set,
+# join, tee, split, concat, slice, and map, which makes items of a format.
 oo::define ::extmem::Object method prefix {} { return $prefix }
 
 # What streams and sinks have in common.
@@ -35,14 +35,14 @@ oo::class create ::extmem::Stream {
 		set at [lsearch -exact $args %]
 		try { my $method {*}[lreplace $args $at $at [$order handle]] } finally { $order destroy }
 	}
-	# A command gets a list of items and gives one: as many, of this format or another; any number; a truth for each;
-	# nothing.
+	# A command gets a list of items and gives one: as many, of this format or another; any number; a truth for
+	# each; nothing.
 	method Ask {what command {format_ {}}} { my Node emb_stream_node $format_ $what 0 [list $command $format_] }
 	method map {command {format {}}} { my Ask $::extmem::core::EMB_MAP $command $format }
 	method flatmap {command {format {}}} { my Ask $::extmem::core::EMB_FLAT_MAP $command $format }
 	method filter {command} { my Ask $::extmem::core::EMB_FILTER $command }
 	method inspect {command} { my Ask $::extmem::core::EMB_INSPECT $command }
-	# Of neighbours with equal keys one item: the command gets a sum and a list of items, and gives the sum with them.
+	# Of neighbours with equal keys one item: the command gets a sum and a list of items, and gives their sum.
 	method reduce {command {key {}}} { my By $key Node emb_stream_reduce {} % [list $command {}] }
 	method sort {{key {}} args} {
 		my By $key Node em_stream_sort {} % [lindex [::extmem::Split [list -ctx none {*}$args]] 1]
@@ -52,10 +52,11 @@ oo::class create ::extmem::Stream {
 		set opts [lindex [::extmem::Split [list -ctx none {*}$args]] 1]
 		my By $key Node emb_stream_sort_reduce {} % $opts [list $command {}]
 	}
-	# Of equal neighbours the first; counted: a format with a Q at its end, how many they were.  lines: these begin with
-	# that, and a tab.
+	# Of equal neighbours the first; counted: a format with a Q at its end, how many they were.  lines: these begin
+	# with that, and a tab.
 	method unique {{key {}} {counted {}}} {
-		my By $key Node em_stream_unique $counted % [expr {$counted eq "" ? 0 : $::extmem::core::EM_UNIQUE_COUNT}]
+		my By $key Node em_stream_unique $counted % \
+			[expr {$counted eq "" ? 0 : $::extmem::core::EM_UNIQUE_COUNT}]
 	}
 	method concat {args} { my Several em_stream_concat {} $args }
 	method merge {others {key {}}} { my By $key Several em_stream_merge {} $others % }
@@ -63,12 +64,13 @@ oo::class create ::extmem::Stream {
 	method zip {others format_} { my Several em_stream_zip $format_ $others }
 	# operation: union, intersection, difference, symmetric.
 	method set {operation other {key {}}} {
-		my By $key Node em_stream_set {} [$other handle] % [::extmem::constant EM_SET_[string toupper $operation]]
+		my By $key Node em_stream_set {} [$other handle] % \
+			[::extmem::constant EM_SET_[string toupper $operation]]
 	}
-	# kind: inner, left, full, semi, anti; left, right: keys by which they are sorted.  The command gets two items, and
-	# which of them there are: both, left or right; the other one is empty, as a line may be that is there.  Of lines the
-	# format is empty; a command gives a line, and without it this has the fields of the keys, and then the others, with a
-	# separator: a byte, or as those of `left'.
+	# kind: inner, left, full, semi, anti; left, right: keys by which they are sorted.  The command gets two items,
+	# and which of them there are: both, left or right; the other one is empty, as a line may be that is there.  Of
+	# lines the format is empty; a command gives a line, and without it this has the fields of the keys, and then
+	# the others, with a separator: a byte, or as those of `left'.
 	method join {other kind left right {format_ {}} {command {}} {separator {}}} {
 		my By $left ByOf [$other format] $right Node emb_stream_join $format_ [$other handle] \
 			[::extmem::constant EM_JOIN_[string toupper $kind]] % % 0 $separator 0 \
@@ -77,7 +79,7 @@ oo::class create ::extmem::Stream {
 	# It, of whose graph a command of phase, done, total is told how far that got, as graph_info says; what is true
 	# stops it.
 	method progress {command} { my Node emb_stream_progress {} [list $command {}] }
-	# What stays, while a command of a list of items gives a number for each: 0, or that of the sink to which it goes.
+	# What stays, while a command of a list of items gives a number for each: 0, or that of the sink it goes to.
 	method split {command args} { my Node emb_stream_split {} [lmap one $args {$one handle}] [list $command {}] }
 	method slice {skip {take 18446744073709551615}} { my Node em_stream_slice {} $skip $take }
 	method reverse {} { my Node em_stream_reverse {} 0 }
@@ -92,7 +94,8 @@ oo::class create ::extmem::Stream {
 	method to {sink} {
 		if {[$sink prefix] eq "em_sink_"} { return [my call pump [$sink handle]] }
 		set n [if {[$sink prefix] eq "em_vector_"} {$sink size}]
-		set moved [::extmem::core::emb_stream_to_[string range [$sink prefix] 3 end-1] $handle [$sink handle] {*}$n]
+		set moved [::extmem::core::emb_stream_to_[string range [$sink prefix] 3 end-1] \
+			$handle [$sink handle] {*}$n]
 		return [expr {$n eq "" ? $moved : $moved - $n}]
 	}
 	# To a file; own: fields of em_format, for records of any length.
@@ -127,7 +130,8 @@ foreach {name class arguments call} {
 # em_format, for records of any length.
 foreach {name class call} {streamfile Stream stream_paths sinkfile Sink sink_path} {
 	proc ::extmem::$name {format path args} "lassign \[Split \$args format\] ctx - own
-		return \[$class create \[Name\] \$ctx \$format \[core::$call \[\$ctx handle\] \[list \$format\] \$path \$own\]\]"
+		set handle \[core::$call \[\$ctx handle\] \[list \$format\] \$path \$own\]
+		return \[$class create \[Name\] \$ctx \$format \$handle\]"
 }
 
 # What streams take records from, and sinks push them to: containers and sorters.

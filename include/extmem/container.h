@@ -36,9 +36,9 @@ typedef struct em_container_opts {
 	uint32_t reserved;
 	uint64_t record_bytes;  /**< Of a record, 1 to 2^24.  Must be set. */
 	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT (4096), less than 2^32, that holds a record; 0: a
-	                             16th of memory_bytes, 64 KiB to 2 MiB, but at most an eighth, and at least a record;
-	                             or, with a shared pool, the size of its blocks.  Large blocks are fast to pass
-	                             through, small ones to look into (em_deque_get()). */
+	                             16th of memory_bytes, 64 KiB to 2 MiB, but at most an eighth, and at least a
+	                             record; or, with a shared pool, the size of its blocks.  Large blocks are fast to
+	                             pass through, small ones to look into (em_deque_get()). */
 	uint64_t memory_bytes;  /**< M, in all; 0: 32 MiB, or an eighth of the context's memory, whichever is less, but
 	                             at least eight blocks.  At least four blocks, of a deque eight, and at most 2^28.
 	                             With a shared pool its buffers are not counted: at least two blocks, of a deque

@@ -159,7 +159,8 @@ static em_status take_word(const emi_option *k, void *field, const char *value, 
 		}
 		word += n + (word[n] == '|');
 	}
-	return emi_fail(err, EM_ERR_INVAL, "%s %s: must be %s", k->name, value, list_words(k->words, list, sizeof list));
+	return emi_fail(err, EM_ERR_INVAL, "%s %s: must be %s", k->name, value,
+			list_words(k->words, list, sizeof list));
 }
 
 em_status emi_option_set(const emi_option *k, void *into, char *value, em_errinfo *err)

@@ -28,7 +28,8 @@ typedef struct btree_input {
 enum { BTREE_OPT_DIRECT = OPTION_CONTEXT, BTREE_OPT_BACKEND };
 #define BTREE_INPUT_LETTERS "S:"
 #define BTREE_INPUT_OPTIONS { "buffer-size", required_argument, NULL, 'S' }, \
-	{ "direct", required_argument, NULL, BTREE_OPT_DIRECT }, { "backend", required_argument, NULL, BTREE_OPT_BACKEND }
+	{ "direct", required_argument, NULL, BTREE_OPT_DIRECT }, \
+	{ "backend", required_argument, NULL, BTREE_OPT_BACKEND }
 #define BTREE_INPUT_HELP \
 	"  -S, --buffer-size=SIZE  memory to read with (default: a quarter of what there is)\n" \
 	"      --direct=off|try|on  past the page cache, as in extmem sort\n" \

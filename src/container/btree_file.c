@@ -299,8 +299,9 @@ em_status emi_btree_file_plan(const emi_btree_file *f, const em_order *order, co
 	own.leaf_bytes = h->leaf_bytes;
 	own.node_bytes = h->node_bytes;
 	st = emi_btree_plan_make(plan, em_ctx_memory(f->ctx), order, &own, err);
-	if (st == EM_OK && (plan->fan != h->children || plan->head_at != h->head_at || plan->key_at != h->key_at ||
-			    plan->key_step != h->key_step || plan->by_fields != ((h->flags & EMI_BTREE_FILE_FIELDS) != 0)))
+	if (st == EM_OK &&
+	    (plan->fan != h->children || plan->head_at != h->head_at || plan->key_at != h->key_at ||
+	     plan->key_step != h->key_step || plan->by_fields != ((h->flags & EMI_BTREE_FILE_FIELDS) != 0)))
 		st = refuse(f, EM_ERR_CORRUPT, DAMAGED, 0, f->header_bytes, err);
 	return st;
 }

@@ -297,7 +297,8 @@ static em_status save_blocks(saver *s, em_errinfo *err)
 	if (st == EM_NOT_FOUND && s->row[0].done == s->row[0].blocks && s->row[t->height].done == 1 &&
 	    s->records == t->n)
 		return EM_OK;
-	return st < EM_OK ? st : emi_fail(err, EM_ERR_CORRUPT, "the tree has not the leaves and records that it should");
+	return st < EM_OK ? st
+			  : emi_fail(err, EM_ERR_CORRUPT, "the tree has not the leaves and records that it should");
 }
 
 /* All is in its place but for the end of each row, and the header. */

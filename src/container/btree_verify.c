@@ -28,9 +28,9 @@ static int compare_separator(const em_btree *t, const emi_btree_node *n, uint32_
 
 	if (head != s.head)
 		return head < s.head ? -1 : 1;
-	return t->by.tie.fn != NULL
-		       ? t->by.tie.fn(t->by.tie.arg, emi_collation_val(&t->by, record), emi_collation_val(&t->by, s.key))
-		       : 0;
+	return t->by.tie.fn != NULL ? t->by.tie.fn(t->by.tie.arg, emi_collation_val(&t->by, record),
+						   emi_collation_val(&t->by, s.key))
+				    : 0;
 }
 
 /* The separators around a leaf are those of the nearest nodes above it that have any. */

@@ -60,8 +60,8 @@ em_status emi_pq_items_open(emi_pq_items *it, const em_order *order, int stable,
 
 	memset(it, 0, sizeof *it);
 	if (emi_order_vary(order) != NULL)
-		return emi_fail(err, EM_ERR_NOTSUP, "the order is of records of any length; a priority queue has records "
-						    "of one size");
+		return emi_fail(err, EM_ERR_NOTSUP,
+				"the order is of records of any length; a priority queue has records of one size");
 	it->order = (em_order *)(uintptr_t)order;
 	emi_order_ref(it->order);
 	it->codec = emi_order_codec(order);

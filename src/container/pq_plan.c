@@ -248,7 +248,8 @@ uint64_t emi_pq_plan_memory(const emi_pq_plan *p, const emi_pq_items *items, uin
 	uint64_t blocks = n / per_block + 1, bytes;
 
 	if (n > piece / 2)
-		return blocks > UINT64_MAX / 2 / EMI_PQ_BLOCK_BYTES ? UINT64_MAX : p->takes + blocks * EMI_PQ_BLOCK_BYTES;
+		return blocks > UINT64_MAX / 2 / EMI_PQ_BLOCK_BYTES ? UINT64_MAX
+								    : p->takes + blocks * EMI_PQ_BLOCK_BYTES;
 	/* All are in one piece, which grows; the deletion buffer and the early heap may have had them, too. */
 	bytes = 3 * emi_piece_bytes((size_t)(n * items->bytes > EMI_PIECE_FIRST ? n * items->bytes : EMI_PIECE_FIRST));
 	bytes += emi_pq_sorting_memory(items, 2 * bytes / 3);

@@ -452,17 +452,18 @@ size_t em_pq_dump(const em_pq *q, char *text, size_t bytes)
 	count(q, &s);
 	return (size_t)snprintf(
 		text, bytes,
-		"order: %s\nrecord bytes: %" PRIu64 "\nitem bytes: %" PRIu32 "\nmemory: %" PRIu64 "\nblock bytes: %" PRIu64
-		"\npiece records: %" PRIu64 "\nrun records: %" PRIu64 "\ndeletion buffer records: %" PRIu64
-		"\nearly records: %" PRIu64 "\narity: %" PRIu32 "\nsequences on disks at most: %" PRIu32
-		"\nwrite buffers: %" PRIu32 "\nprefetch buffers: %" PRIu32 "\nrecords: %" PRIu64
-		"\nsequences in memory: %" PRIu32 "\nsequences on disks: %" PRIu32 "\nblocks on disks: %" PRIu64
-		"\nlevels: %" PRIu32 "\nrefills: %" PRIu64 "\nrecords returned: %" PRIu64 "\nmerges: %" PRIu64
-		"\nrecords merged: %" PRIu64 "\nblocks read: %" PRIu64 "\nblocks written: %" PRIu64 "\n",
+		"order: %s\nrecord bytes: %" PRIu64 "\nitem bytes: %" PRIu32 "\nmemory: %" PRIu64
+		"\nblock bytes: %" PRIu64 "\npiece records: %" PRIu64 "\nrun records: %" PRIu64
+		"\ndeletion buffer records: %" PRIu64 "\nearly records: %" PRIu64 "\narity: %" PRIu32
+		"\nsequences on disks at most: %" PRIu32 "\nwrite buffers: %" PRIu32 "\nprefetch buffers: %" PRIu32
+		"\nrecords: %" PRIu64 "\nsequences in memory: %" PRIu32 "\nsequences on disks: %" PRIu32
+		"\nblocks on disks: %" PRIu64 "\nlevels: %" PRIu32 "\nrefills: %" PRIu64 "\nrecords returned: %" PRIu64
+		"\nmerges: %" PRIu64 "\nrecords merged: %" PRIu64 "\nblocks read: %" PRIu64
+		"\nblocks written: %" PRIu64 "\n",
 		em_order_name(q->items.order), (uint64_t)q->items.record, i.item_bytes, i.memory, i.block_bytes,
 		i.piece_records, i.run_records, i.front_records, i.early_records, i.arity, i.sequences, i.write_buffers,
-		i.prefetch_buffers, s.records, s.pieces, s.sequences, s.blocks, s.levels, s.refills, s.returned, s.merges,
-		s.merged, s.reads, s.writes);
+		i.prefetch_buffers, s.records, s.pieces, s.sequences, s.blocks, s.levels, s.refills, s.returned,
+		s.merges, s.merged, s.reads, s.writes);
 }
 
 void em_pq_error(const em_pq *q, em_errinfo *err)

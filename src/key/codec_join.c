@@ -11,7 +11,8 @@ unsigned emi_order_joined_bits(const em_order *o)
 {
 	const emi_codec *c = &o->codec;
 
-	if (o->nfields == 0 || c->elem != EMI_ELEM_PAIR || c->ref || c->low != NULL || c->record_bytes > sizeof(uint64_t))
+	if (o->nfields == 0 || c->elem != EMI_ELEM_PAIR || c->ref || c->low != NULL ||
+	    c->record_bytes > sizeof(uint64_t))
 		return 0;
 	return 8 * o->prefix.rest.n;
 }

@@ -212,10 +212,11 @@ em_status em_order_parse(em_order **out, em_ctx *ctx, uint64_t record_size, cons
 	if (status != EM_OK)
 		goto out;
 	if (emi_is_text_name(name)) {
-		status = record_size == 0 ? emi_order_parse_text(out, ctx, name, &detail)
-					  : emi_fail(&detail, EM_ERR_INVAL,
-						     "order '%.*s': records of text are of any length: record_size is not 0",
-						     QUOTED, name);
+		status = record_size == 0
+				 ? emi_order_parse_text(out, ctx, name, &detail)
+				 : emi_fail(&detail, EM_ERR_INVAL,
+					    "order '%.*s': records of text are of any length: record_size is not 0",
+					    QUOTED, name);
 		goto out;
 	}
 	n = count_fields(name);

@@ -124,9 +124,10 @@ static void test_values(void **state)
 	v.hits = 10;
 	v.writes = 1234567890123456789u;
 	assert_true(em_vector_stats_json(&v, text, sizeof text) < sizeof text);
-	assert_string_equal(text, "{\"records\": 18446744073709551615, \"block_bytes\": 0, \"block_records\": 0, "
-				  "\"cache_blocks\": 0, \"blocks_dirty\": 0, \"hits\": 10, \"misses\": 0, \"reads\": 0, "
-				  "\"writes\": 1234567890123456789}");
+	assert_string_equal(text,
+			    "{\"records\": 18446744073709551615, \"block_bytes\": 0, \"block_records\": 0, "
+			    "\"cache_blocks\": 0, \"blocks_dirty\": 0, \"hits\": 10, \"misses\": 0, \"reads\": 0, "
+			    "\"writes\": 1234567890123456789}");
 	io.queue_most = UINT32_MAX;
 	io.time = 12.3456789;
 	io.busy = -1;
@@ -187,8 +188,10 @@ static void test_errinfo(void **state)
 	err.offset = UINT64_MAX;
 	memcpy(err.path, "/a\"b", 5);
 	assert_true(em_errinfo_json(&err, text, sizeof text) < sizeof text);
-	snprintf(text + 4096, 4096, "{\"status\": %d, \"name\": \"EM_ERR_NOSPACE\", \"sys_errno\": -3, \"offset\": null, "
-		 "\"bytes\": 0, \"record\": 0, \"op\": \"\", \"path\": \"/a\\\"b\", \"text\": \"\"}", (int)EM_ERR_NOSPACE);
+	snprintf(text + 4096, 4096,
+		 "{\"status\": %d, \"name\": \"EM_ERR_NOSPACE\", \"sys_errno\": -3, \"offset\": null, "
+		 "\"bytes\": 0, \"record\": 0, \"op\": \"\", \"path\": \"/a\\\"b\", \"text\": \"\"}",
+		 (int)EM_ERR_NOSPACE);
 	assert_string_equal(text, text + 4096);
 	/* Nobody has filled it. */
 	memset(&err, 'x', sizeof err);

@@ -136,8 +136,8 @@ static void test_ranges(void **state)
 	expect_output("", "d1c2", "btree", "scan", "--from=98", "--to=100", "-r", "--count=2", f->out, NULL);
 	expect_output("", "a1b1", "btree", "scan", "--to=98", f->out, NULL);
 	expect_output("", "e1d1", "btree", "scan", "-r", "--from=100", f->out, NULL);
-	expect_output("", "e1d1", "btree", "scan", "-r", "--from=100", "-S16M", "--direct=off", "--backend=syscall", f->out,
-		      NULL);
+	expect_output("", "e1d1", "btree", "scan", "-r", "--from=100", "-S16M", "--direct=off", "--backend=syscall",
+		      f->out, NULL);
 	expect_output("", "a1", "btree", "get", "--buffer-size=16M", "--backend", "syscall", f->out, "97", NULL);
 	expect_output("", "records:      6\n", "btree", "verify", "-S16M", f->out, NULL);
 	expect_output("", "", "btree", "scan", "--from=100", "--to=98", f->out, NULL);

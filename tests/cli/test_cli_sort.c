@@ -458,11 +458,12 @@ static void test_scratch_directory(void **state)
 static void test_stats(void **state)
 {
 	static const char *const key[] = { "seconds", "cpu_seconds", "bytes_read", "bytes_written", "ios_read",
-					   "ios_written", "io_wait", "block_size", "passes", "records_in", "records_out",
-					   "runs", "run_records", "block_bytes", "fan_in", "threads", "peak_memory",
-					   "peak_scratch", "peak_scratch_held", "kept_records", "packed_from",
-					   "packed_to", "memory_bytes", "phases", "name", "seconds", "cpu_seconds",
-					   "io_wait", "bytes_read", "bytes_written", "ios_read", "ios_written", "name",
+					   "ios_written", "io_wait", "block_size", "passes", "records_in",
+					   "records_out", "runs", "run_records", "block_bytes", "fan_in", "threads",
+					   "peak_memory", "peak_scratch", "peak_scratch_held", "kept_records",
+					   "packed_from", "packed_to", "memory_bytes", "phases", "name", "seconds",
+					   "cpu_seconds", "io_wait", "bytes_read", "bytes_written",
+					   "ios_read", "ios_written", "name",
 					   "seconds", "cpu_seconds", "io_wait", "bytes_read", "bytes_written",
 					   "ios_read", "ios_written" };
 	fixture *f = *state;
@@ -489,9 +490,9 @@ static void test_stats(void **state)
 	}
 	assert_null(strchr(p, '"'));
 	assert_string_equal(strchr(p, '}'), "}]}\n");
-	assert_non_null(strstr(r.err, "\"block_size\": 4096, \"passes\": 2, \"records_in\": 5000, \"records_out\": 5000, "
-				      "\"runs\": 5, \"run_records\": 1000, \"block_bytes\": 4096, \"fan_in\": 5, "
-				      "\"threads\": 2,"));
+	assert_non_null(strstr(r.err, "\"block_size\": 4096, \"passes\": 2, \"records_in\": 5000, "
+				      "\"records_out\": 5000, \"runs\": 5, \"run_records\": 1000, "
+				      "\"block_bytes\": 4096, \"fan_in\": 5, \"threads\": 2,"));
 	assert_non_null(strstr(r.err, "{\"name\": \"runs\","));
 	assert_non_null(strstr(r.err, "{\"name\": \"output\","));
 	assert_int_equal(r.out_bytes, 0);

@@ -494,7 +494,8 @@ em_status btree_case_step(btree_case *c, unsigned k, int forward)
 	btree_stand *s = &c->stand[k];
 	size_t i;
 	const size_t there = that_way(c, s, forward, &i);
-	const em_status st = forward ? em_btree_cursor_next(s->cursor, c->got) : em_btree_cursor_prev(s->cursor, c->got);
+	const em_status st =
+		forward ? em_btree_cursor_next(s->cursor, c->got) : em_btree_cursor_prev(s->cursor, c->got);
 
 	if (st == EM_OK) {
 		btree_case_is(c, c->got, i);

@@ -185,8 +185,8 @@ static em_status btree_pop(em_btree *t, uint64_t *numbers, uint64_t n, uint64_t 
 #include "container/kind.inc"
 
 #define METHODS(kind) \
-	kind##_open, kind##_push_of, kind##_pop_of, kind##_clear_of, kind##_size_of, kind##_cancel_of, kind##_error_of, \
-		kind##_close_of
+	kind##_open, kind##_push_of, kind##_pop_of, kind##_clear_of, kind##_size_of, kind##_cancel_of, \
+		kind##_error_of, kind##_close_of
 
 const container_kind container_kinds[CONTAINER_KINDS] = {
 	{ 8, METHODS(vector), vector_touch },

@@ -159,7 +159,8 @@ void pq_case_make_order(pq_case *t)
 	if (k->type == EM_KEY_BYTES)
 		key.width = k->width != 0 ? k->width : k->bytes;
 	if (k->function == 1)
-		assert_int_equal(em_order_cmp(&t->order, t->f.ctx, k->bytes, "value", compare, 0, t, NULL, &t->err), EM_OK);
+		assert_int_equal(em_order_cmp(&t->order, t->f.ctx, k->bytes, "value", compare, 0, t, NULL, &t->err),
+				 EM_OK);
 	else if (k->function == 2)
 		assert_int_equal(em_order_key_fn(&t->order, t->f.ctx, k->bytes, "value", compute, 0, t, NULL, &t->err),
 				 EM_OK);

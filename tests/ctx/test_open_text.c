@@ -80,7 +80,8 @@ static void test_disks(void **state)
 /* The parameters of a simulated disk are the context's to keep: a sort goes to it. */
 static void test_simulated(void **state)
 {
-	em_ctx *ctx = open_ok("memory=4M,disk=/tmp,64M,simdisk,rate=2GB,seek=1us,disk=/tmp,64M,simdisk,rate=2GB,seek=1us");
+	em_ctx *ctx = open_ok("memory=4M,disk=/tmp,64M,simdisk,rate=2GB,seek=1us,"
+			      "disk=/tmp,64M,simdisk,rate=2GB,seek=1us");
 	const em_batch *batch;
 	uint64_t i, n = 1000000, seen = 0;
 	em_order *order;
@@ -229,7 +230,9 @@ static void test_size(void **state)
 		{ "1M", 1 << 20 }, { "1MB", 1000000 }, { "5G", (uint64_t)5 << 30 }, { "1T", (uint64_t)1 << 40 },
 		{ "18446744073709551615", UINT64_MAX }, { "16777215T", (uint64_t)16777215 << 40 },
 	};
-	static const char *const bad[] = { "", " 1", "-1", "x", "1X", "1KB1", "1KK", "18446744073709551616", "16777216T" };
+	static const char *const bad[] = {
+		"", " 1", "-1", "x", "1X", "1KB1", "1KK", "18446744073709551616", "16777216T",
+	};
 	em_errinfo err;
 	uint64_t bytes;
 	size_t i;

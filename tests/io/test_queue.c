@@ -315,8 +315,8 @@ static void test_no_thread_needed(void **state)
 	gate_end(g);
 }
 
-/* Requests that are gathered are handed over together when that is over, or when they are many; who waits for one before
- * gets it. */
+/* Requests that are gathered are handed over together when that is over, or when they are many; who waits for one
+ * before gets it. */
 static void test_gather(void **state)
 {
 	static char buf[64][64];

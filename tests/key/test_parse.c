@@ -313,10 +313,10 @@ static void test_bad_text_order_names(void **state)
 {
 	static const char *const bad[] = {
 		"text:",       "text:256",           "text:256:",           "text:256:0:",       "text:257:0",
-		"text:256:8",  "text:256:0x",        "text:256:0:1.1,0.0",  "text:256:0:1.1,0b0", "text:256:0:1.1.0.0b0",
-		"text:-1:0",   "text:256:0:0.1,0.0b0", "text:256:0:1.1,0.0x0", "text:256:0:1.1,0.0b0:", "text:256:0:1.1,0.0b64",
+		"text:256:8",  "text:256:0x",        "text:256:0:1.1,0.0",  "text:256:0:1.1,0b0",
+		"text:-1:0",   "text:256:0:0.1,0.0b0", "text:256:0:1.1,0.0x0", "text:256:0:1.1,0.0b0:",
 		"text:256:4",  "text:4294967296:0",  "text:256:0:99999999999999999999.1,0.0b0", "text:256:0:1.1,0.0b0 ",
-		"text:256:1",
+		"text:256:1",  "text:256:0:1.1.0.0b0", "text:256:0:1.1,0.0b64",
 	};
 	size_t i;
 

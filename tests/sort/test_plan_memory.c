@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_plan_memory.c -- how much of the default memory a sort plans with, where memory is dear and where it is cheap. */
+/* test_plan_memory.c -- how much of the default memory a sort plans with, where memory is dear and where cheap. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -33,7 +33,8 @@ static void test_all(void **state)
 	want.errinfo = o.errinfo = &err;
 	assert_int_equal(em_sort_opts_parse(&o, "memory=64M,run-size=12345,block-size=8K,fan-in=3,read-buffers=4,"
 					    "write-buffers=5,prefetch-buffers=6,header=7,scratch-compress=never,"
-					    "fetch=naive,place-runs=striping,last-run=kept,stable,unique", &err), EM_OK);
+					    "fetch=naive,place-runs=striping,last-run=kept,stable,unique", &err),
+			 EM_OK);
 	assert_memory_equal(&o, &want, sizeof o);
 	assert_int_equal(em_sort_opts_parse(&o, "", NULL), EM_OK);
 	assert_int_equal(em_sort_opts_parse(&o, "fan-in=9", NULL), EM_OK);

@@ -224,8 +224,9 @@ static void test_lines(void **state)
 			assert_int_equal(em_sorter_finish(s), EM_OK);
 			assert_int_equal(em_sorter_pull_file(s, b->out), EM_OK);
 			em_sorter_close(s);
-			assert_int_equal(em_sort_files(b->ctx, b->text, (const char *const *)b->in, 2, b->want, &o, NULL),
-					 EM_OK);
+			assert_int_equal(
+				em_sort_files(b->ctx, b->text, (const char *const *)b->in, 2, b->want, &o, NULL),
+				EM_OK);
 			expect_same(b);
 		}
 	}

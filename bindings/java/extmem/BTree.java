@@ -40,7 +40,7 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 		return new BTree<>(keys, values, order, Raw.em_btree_open(ctx, order, opts));
 	}
 
-	/** Make one by an order of whole entries as bytes, such as {@link Order#comparing}, which looks at keys alone. */
+	/** Make one by an order of whole entries as bytes, such as {@link Order#comparing}, which sees just keys. */
 	public static <K, V> BTree<K, V> create(Type<K> keys, Type<V> values, Order<byte[]> order, Options opts) {
 		Options all = Options.copy(opts).set("key_bytes", keys.bytes);
 		BTree<K, V> tree = new BTree<>(keys, values, order, Raw.em_btree_open(order.ctx, order, all));

@@ -6,8 +6,8 @@ import java.util.Collection;
 
 /** Has two ends at which records enter and leave. */
 public final class Deque<T> extends Sequence<T> {
-	private static final Functions F = new Functions(Raw::em_deque_open, Raw::em_deque_size, Raw::em_deque_stats_get,
-		Raw::em_deque_get, Raw::em_deque_set, Raw::em_deque_read, Raw::em_deque_write);
+	private static final Functions F = new Functions(Raw::em_deque_open, Raw::em_deque_size,
+		Raw::em_deque_stats_get, Raw::em_deque_get, Raw::em_deque_set, Raw::em_deque_read, Raw::em_deque_write);
 
 	/** Make one with the fields of em_container_opts, or null. */
 	public Deque(Context ctx, Type<T> type, Options opts) { super(F, ctx, type, opts); }

@@ -24,7 +24,7 @@ public abstract class Handle implements AutoCloseable {
 		cleanable = CLEANER.register(this, () -> RawJNI.emb_close(id, 1));
 	}
 
-	/** Have what nobody has any more closed: it is queued by the end of a collection, and waits for what was before. */
+	/** Have what nobody has any more closed: it is queued by the end of a collection, behind what was before. */
 	static void collect() throws InterruptedException {
 		for (int i = 0; i < 2; i++) {
 			CountDownLatch done = new CountDownLatch(1);

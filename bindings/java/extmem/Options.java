@@ -68,7 +68,8 @@ public final class Options {
 			put(to, name, ((Order<?>)value).id);
 		else if (value instanceof Boolean)
 			put(to, name, (Boolean)value ? 1 : 0);
-		else if (value instanceof Number || value instanceof CharSequence || value instanceof java.nio.file.Path)
+		else if (value instanceof Number || value instanceof CharSequence
+				|| value instanceof java.nio.file.Path)
 			put(to, name, value);
 		else
 			throw ExtmemException.usage("the option " + name + " cannot be " + value);

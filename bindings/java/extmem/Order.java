@@ -24,7 +24,8 @@ public final class Order<T> extends Handle {
 		this.type = type;
 	}
 
-	/** By fields: "field,-other" (- descends; a number is called "."), or "": all of them; of lines as {@link #lines}. */
+	/** By fields: "field,-other" (- descends; a number is called "."), or "": all of them; of lines as
+	 *  {@link #lines}. */
 	public static <T> Order<T> of(Context ctx, Type<T> type, String key) {
 		long made = type.bytes == 0 ? Raw.<Long>emb_order_options(ctx, key)
 			: Raw.<Long>em_order_parse(ctx, type.bytes, type.order(key));

@@ -75,8 +75,8 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 		return type.batch(Raw.em_sorter_next(this));
 	}
 
-	/** Take out the rest of the records, in order; finishes, if that was not done.  There is one iterator, which goes on
-	 *  where a loop was left. */
+	/** Take out the rest of the records, in order; finishes, if that was not done.  There is one iterator, which
+	 *  goes on where a loop was left. */
 	@Override
 	public Iterator<T> iterator() {
 		return loop(this::batch, (mark, n) -> Raw.em_sorter_back(this, mark, n));

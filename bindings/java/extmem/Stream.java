@@ -34,8 +34,8 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	/** Of two sorted streams: {@link #set}. */
 	public enum Operation { UNION, INTERSECTION, DIFFERENCE, SYMMETRIC }
 
-	/** What a join has: pairs with equal keys; also those of the left side, or both, without another one; or records
-	 *  of the left side with, or without, another one. */
+	/** What a join has: pairs with equal keys; also those of the left side, or both, without another one; or
+	 *  records of the left side with, or without, another one. */
 	public enum Join { INNER, LEFT, FULL, SEMI, ANTI }
 
 	Stream(Context ctx, Type<T> type, long made) {
@@ -186,20 +186,21 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	private <U, V> Stream<V> joined(Join kind, Stream<U> other, String left, String right, Type<V> to,
 		String separator, Native.Ask fn) {
 		try (Order<T> by = Order.of(ctx, type, left); Order<U> otherBy = Order.of(ctx, other.type, right)) {
-			return made(to, Raw.emb_stream_join(this, other, kind.ordinal(), by, otherBy, to.bytes, separator, 0, fn));
+			return made(to, Raw.emb_stream_join(this, other, kind.ordinal(), by, otherBy,
+				to.bytes, separator, 0, fn));
 		}
 	}
 
-	/** Join with another one, both sorted by keys: fields, or, of lines, options of the command; see {@link Order#of}.
-	 *  A function makes a record of two, one of which may be null. */
+	/** Join with another one, both sorted by keys: fields, or, of lines, options of the command; see
+	 *  {@link Order#of}.  A function makes a record of two, one of which may be null. */
 	public <U, V> Stream<V> join(Join kind, Stream<U> other, String left, String right, Type<V> to,
 		BiFunction<? super T, ? super U, ? extends V> fn) {
 		return joined(kind, other, left, right, to, "",
 			(a, b) -> to.encode(fn.apply(type.decode(a), other.type.decode(b))));
 	}
 
-	/** The same of lines without a function: the fields of the keys, then the others of both, with a separator of one
-	 *  byte in between, or, if that is "", as those of the left ones. */
+	/** The same of lines without a function: the fields of the keys, then the others of both, with a separator of
+	 *  one byte in between, or, if that is "", as those of the left ones. */
 	public Stream<T> join(Join kind, Stream<T> other, String left, String right, String separator) {
 		return joined(kind, other, left, right, type, separator, null);
 	}

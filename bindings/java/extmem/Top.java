@@ -25,7 +25,8 @@ public final class Top<T> extends Input<T> implements Iterable<T> {
 		return type.batch(Raw.em_top_next(this));
 	}
 
-	/** End the input, and take out the result, in order.  There is one iterator, which goes on where a loop was left. */
+	/** End the input, and take out the result, in order.  There is one iterator, which goes on where a loop was
+	 *  left. */
 	@Override
 	public Iterator<T> iterator() {
 		return loop(this::batch, (mark, n) -> Raw.em_top_back(this, mark, n));

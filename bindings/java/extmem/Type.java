@@ -226,7 +226,7 @@ public final class Type<T> {
 		return decodeAll((byte[])((Object[])result)[0], (byte[])((Object[])result)[1]);
 	}
 
-	/** Of neighbours that are equal one record, what a function makes of two at a time; or null, if there is none. */
+	/** Of neighbours that are equal one record, what a function makes of two at a time; or null without one. */
 	Native.Ask adding(BinaryOperator<T> fn) {
 		return fn == null ? null : (sum, some) -> {
 			List<T> more = bytes == 0 ? decodeAll(sum, some) : decodeAll(some);

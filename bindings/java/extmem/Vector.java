@@ -9,8 +9,9 @@ import java.util.function.Predicate;
 
 /** An array on disks with a cache, or, with the option "path", in a file. */
 public final class Vector<T> extends Sequence<T> {
-	private static final Functions F = new Functions(Raw::em_vector_open, Raw::em_vector_size, Raw::em_vector_stats_get,
-		Raw::em_vector_get, Raw::em_vector_set, Raw::em_vector_read, Raw::em_vector_write);
+	private static final Functions F = new Functions(Raw::em_vector_open, Raw::em_vector_size,
+		Raw::em_vector_stats_get, Raw::em_vector_get, Raw::em_vector_set, Raw::em_vector_read,
+		Raw::em_vector_write);
 	/** Flags of one in a file: {@code Options.of("path", ...).set("flags", Vector.CREATE)}. */
 	public static final long CREATE = RawConstants.EM_VECTOR_CREATE;
 	public static final long TRUNCATE = RawConstants.EM_VECTOR_TRUNCATE;
@@ -68,7 +69,8 @@ public final class Vector<T> extends Sequence<T> {
 	/** Writes records behind others; they are there when it is finished. */
 	public static final class Writer<T> extends Input<T> {
 		private Writer(Vector<T> of, Options opts) {
-			super(of.type, Raw.em_vector_writer_open(of, opts == null ? Options.of("from", of.size()) : opts));
+			super(of.type, Raw.em_vector_writer_open(of,
+				opts == null ? Options.of("from", of.size()) : opts));
 		}
 
 		@Override

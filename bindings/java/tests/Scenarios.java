@@ -539,8 +539,8 @@ final class Scenarios {
 	private static String one(String line) { return line == null ? "-" : line; }
 
 	private List<Long> linepairs() throws Exception {
-		return told(lineFile(a[3]).join(Stream.Join.valueOf(a[0].toUpperCase()), lineFile(a[4]), a[1], a[2], Type.LINES,
-			(x, y) -> one(x) + "+" + one(y)));
+		return told(lineFile(a[3]).join(Stream.Join.valueOf(a[0].toUpperCase()), lineFile(a[4]), a[1], a[2],
+			Type.LINES, (x, y) -> one(x) + "+" + one(y)));
 	}
 
 	private List<Long> linesour() throws Exception {
@@ -560,7 +560,8 @@ final class Scenarios {
 
 	private List<Long> lineset() throws Exception {
 		try (Order<String> order = Order.lines(ctx, "")) {
-			return told(lineFile(a[1]).set(Stream.Operation.valueOf(a[0].toUpperCase()), lineFile(a[2]), order));
+			return told(lineFile(a[1]).set(Stream.Operation.valueOf(a[0].toUpperCase()),
+				lineFile(a[2]), order));
 		}
 	}
 
@@ -592,7 +593,8 @@ final class Scenarios {
 
 	private List<Long> linecount() throws Exception {
 		try (Order<String> order = Order.lines(ctx, a[0])) {
-			return told(lineFile(a[1]).merge(List.of(lineFile(a[2])), order).uniqueCounted(order, Type.LINES));
+			return told(lineFile(a[1]).merge(List.of(lineFile(a[2])), order)
+				.uniqueCounted(order, Type.LINES));
 		}
 	}
 

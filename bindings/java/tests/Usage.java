@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -47,14 +48,16 @@ final class Usage {
 		Type<Counted> counted = Type.of(Counted.class);
 		try (Context ctx = context(dir); Order<Long> order = Order.of(ctx, Type.U64)) {
 			equal(Scenarios.list(of(ctx, 1L, 2L, 3L).filter(n -> n != 2)), List.of(1L, 3L));
-			equal(Scenarios.list(of(ctx, 1L, 2L).flatMap(Type.I32, n -> List.of((int)(long)n, -(int)(long)n))),
-				List.of(1, -1, 2, -2));
+			equal(Scenarios.list(of(ctx, 1L, 2L).flatMap(Type.I32,
+				n -> List.of((int)(long)n, -(int)(long)n))), List.of(1, -1, 2, -2));
 			List<Long> seen = new ArrayList<>();
-			equal(Scenarios.list(of(ctx, 1L, 1L, 2L).peek(seen::add).reduce(order, Long::sum)), List.of(2L, 2L));
+			equal(Scenarios.list(of(ctx, 1L, 1L, 2L).peek(seen::add).reduce(order, Long::sum)),
+				List.of(2L, 2L));
 			equal(seen, List.of(1L, 1L, 2L));
-			equal(Scenarios.list(of(ctx, 7L, 7L).uniqueCounted(order, counted)), List.of(new Counted(7, 2)));
-			equal(Scenarios.list(of(ctx, 1L, 2L).concat(List.of(of(ctx, 9L), of(ctx, 8L))).slice(1, 2).reverse()),
-				List.of(9L, 2L));
+			equal(Scenarios.list(of(ctx, 7L, 7L).uniqueCounted(order, counted)),
+				List.of(new Counted(7, 2)));
+			equal(Scenarios.list(of(ctx, 1L, 2L).concat(List.of(of(ctx, 9L), of(ctx, 8L)))
+				.slice(1, 2).reverse()), List.of(9L, 2L));
 			equal(Scenarios.list(of(ctx, 1L, 5L).merge(List.of(of(ctx, 2L)), order)), List.of(1L, 2L, 5L));
 			equal(Scenarios.list(of(ctx, 1L, 5L).zip(of(ctx, 2L), counted)), List.of(new Counted(1, 2)));
 			equal(Scenarios.list(of(ctx, 1L, 2L).window(2, 1, counted)), List.of(new Counted(1, 2)));
@@ -64,7 +67,8 @@ final class Usage {
 			List<Stream<Long>> two = of(ctx, 4L, 1L).tee(true);
 			equal(Scenarios.list(two.get(0).batch(1)), List.of(4L, 1L));
 			equal(Scenarios.list(two.get(1).prefixSum(".")), List.of(4L, 5L));
-			equal(thrown(ExtmemException.Callback.class, () -> of(ctx, 1L).mapMany(Type.U64, b -> new byte[3]).next())
+			equal(thrown(ExtmemException.Callback.class,
+				() -> of(ctx, 1L).mapMany(Type.U64, b -> new byte[3]).next())
 					.getMessage(),
 				"a function gave 3 bytes in place of 1 records of 8");
 			Stream<Long> in = of(ctx, 1L);
@@ -74,7 +78,8 @@ final class Usage {
 			in.close();
 			equal(Scenarios.list(out), List.of(1L));
 			Path file = dir.resolve("out");
-			try (Sorter<Long> s = new Sorter<>(ctx, Type.U64); Queue<Long> q = new Queue<>(ctx, Type.U64, null);
+			try (Sorter<Long> s = new Sorter<>(ctx, Type.U64);
+				Queue<Long> q = new Queue<>(ctx, Type.U64, null);
 				Vector<Long> v = new Vector<>(ctx, Type.U64, null);
 				BTree<Long, Void> tree = BTree.create(ctx, Type.U64, null, "", null)) {
 				equal(of(ctx, 2L, 1L).to(s), 2L);
@@ -111,13 +116,15 @@ final class Usage {
 			equal(order.plan(1L << 30, null).contains("\"passes\":"), true);
 			equal(PriorityQueue.plan(order, null).startsWith("{"), true);
 			equal(RadixHeap.plan(ctx, Type.U64, ".", null).startsWith("{"), true);
-			try (Order<byte[]> back = BTree.comparing(ctx, Type.I64, Type.I64, (a, b) -> Long.compare(b, a));
+			try (Order<byte[]> back = BTree.comparing(ctx, Type.I64, Type.I64,
+					(a, b) -> Long.compare(b, a));
 				BTree<Long, Long> tree = BTree.create(Type.I64, Type.I64, back, null)) {
 				for (long i = -300; i < 300; i++)
 					tree.put(i, 2 * i);
 				equal(tree.first().getKey(), 299L);
 				equal(tree.get(-7L), -14L);
-				equal(Scenarios.list(tree.range(2L, 0L)).stream().map(Map.Entry::getKey).toList(), List.of(2L, 1L));
+				equal(Scenarios.list(tree.range(2L, 0L)).stream().map(Map.Entry::getKey).toList(),
+					List.of(2L, 1L));
 			}
 		}
 	}
@@ -529,8 +536,10 @@ final class Usage {
 			pushed(Sink.ofLines(ctx, dir.resolve("zero"), zero), List.of("b", "a\nc", "\u20ac"));
 			equal(Scenarios.list(Stream.ofLines(ctx, List.of(dir.resolve("zero")), zero)),
 				List.of("b", "a\nc", "\u20ac"));
-			thrown(ExtmemException.Usage.class, () -> Stream.ofLines(ctx, List.of(dir.resolve("zero")), zero)
-				.join(Stream.Join.INNER, Stream.ofLines(ctx, List.of(dir.resolve("zero")), zero), "", "", "ab"));
+			thrown(ExtmemException.Usage.class,
+				() -> Stream.ofLines(ctx, List.of(dir.resolve("zero")), zero)
+				.join(Stream.Join.INNER, Stream.ofLines(ctx, List.of(dir.resolve("zero")), zero),
+					"", "", "ab"));
 			pushed(Sink.discard(ctx, Type.U64), three);
 			pushed(Sink.ofFile(ctx, Type.U64, dir.resolve("file")), three);
 			equal(Scenarios.list(Stream.ofFiles(ctx, Type.U64, List.of(dir.resolve("file")))), three);
@@ -548,7 +557,8 @@ final class Usage {
 			Options opts = Options.of("form", form).set("merge_memory", "4M");
 			Runs<Long> r = new Runs<>(order, (sum, more) -> sum, opts);
 			for (int round = 0; round < 2; round++) {
-				try (Stream<Long> in = Stream.of(ctx, Type.U64, Arrays.stream(all).boxed().iterator())) {
+				Iterator<Long> records = Arrays.stream(all).boxed().iterator();
+				try (Stream<Long> in = Stream.of(ctx, Type.U64, records)) {
 					r.feed(in, false);
 				}
 				try (Sink<Long> k = r.sink(true, true)) {

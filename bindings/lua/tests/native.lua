@@ -84,7 +84,8 @@ t.test("sorting against table.sort", function()
 	end})
 	table.sort(list, function(a, b) return a > b end)
 	t.equal(by, list)
-	t.equal(extmem.sort(list, "<q", opts {cmp = function(a, b) return a < b and -1 or a > b and 1 or 0 end}), sorted(list))
+	t.equal(extmem.sort(list, "<q", opts {cmp = function(a, b) return a < b and -1 or a > b and 1 or 0 end}),
+		sorted(list))
 	local halves = {}
 	for i = 1, 10 do
 		halves[i] = string.pack("<I8", i)
@@ -136,7 +137,8 @@ t.test("collected in any order", function()
 		local ctx = extmem.Context {memory = "4M"}
 		local tree = extmem.BTree("<Q", "<Q", {ctx = ctx})
 		tree:put(1, 2)
-		local objects = {ctx, tree, tree:cursor(), extmem.Sorter("<Q", {ctx = ctx, progress = function() return tree end}),
+		local objects = {ctx, tree, tree:cursor(),
+			extmem.Sorter("<Q", {ctx = ctx, progress = function() return tree end}),
 			extmem.Vector("<Q", {ctx = ctx}), extmem.PriorityQueue("<Q", {ctx = ctx})}
 		ctx, tree = nil, nil
 		while #objects > 0 do
@@ -460,7 +462,8 @@ t.test("streams: owners, and ends half-way", function()
 	t.raises("EM_ERR_INVAL", node.merge, node, {node})
 	t.equal(node:items(node:next_batch()), {1})
 	for _ = 1, 50 do
-		local a, b = endless():map(function(x) return x end):concat(endless():filter(function() return {true} end)):tee()
+		local a, b = endless():map(function(x) return x end)
+			:concat(endless():filter(function() return {true} end)):tee()
 		a:next_batch()
 		b:next_batch()
 		a:close()
@@ -711,11 +714,13 @@ end)
 
 t.test("streams, sinks and runs: collected in any order", function()
 	for _ = 1, 30 do
-		local v, runs = extmem.Vector("<Q", opts()), extmem.Runs("<Q", opts {combine = function(a) return a end})
+		local v, runs = extmem.Vector("<Q", opts()),
+			extmem.Runs("<Q", opts {combine = function(a) return a end})
 		runs:push {1, 2, 2}
 		runs:finish()
 		local sink = v:sink()
-		local split = runs:merge():split(function(many) return many end, sink, extmem.sink_discard("<Q", opts()))
+		local split = runs:merge():split(function(many) return many end, sink,
+			extmem.sink_discard("<Q", opts()))
 		local a, b = split:tee()
 		local objects = {v, runs, sink, a, b, runs:merge(1, 2), v:stream()}
 		v, runs, sink, split = nil, nil, nil, nil
@@ -734,7 +739,8 @@ t.test("streams, sinks and runs: collected in any order", function()
 	local gone = setmetatable({}, {__mode = "k"})
 	do
 		local runs
-		runs = extmem.Runs("<Q", opts {combine = function() return runs end, progress = function() return runs == nil end})
+		runs = extmem.Runs("<Q", opts {combine = function() return runs end,
+			progress = function() return runs == nil end})
 		gone[runs.handle] = true
 	end
 	collectgarbage()

@@ -411,7 +411,8 @@ for line in io.lines(os.getenv("EM_SRCDIR") .. "/bindings/scenarios.txt") do
 				return
 			end
 			local result = f(table.unpack(arguments))
-			t.equal(result, kind == "batch" and "copied" or type(result) == "string" and expected or numbers(expected))
+			t.equal(result, kind == "batch" and "copied"
+				or type(result) == "string" and expected or numbers(expected))
 		end)
 	end
 end

@@ -29,7 +29,8 @@ function random() {
 test('the module has what methods made of the interface call', () => {
 	const folder = process.env.EM_PACKAGE || path.join(__dirname, '..');
 	const { c } = require(path.join(folder, 'base.js'));
-	const names = fs.readFileSync(path.join(folder, 'calls.js'), 'utf8').match(/\bc\.\w+/g).map((name) => name.slice(2));
+	const names = fs.readFileSync(path.join(folder, 'calls.js'), 'utf8').match(/\bc\.\w+/g)
+		.map((name) => name.slice(2));
 	assert(names.length > 100);
 	assert.deepStrictEqual(names.filter((name) => c[name] === undefined), []);
 	assert.deepStrictEqual(Object.keys(extmem.Vector.prototype), []);
@@ -59,7 +60,8 @@ test('buffers with offsets', () => {
 test('streams', folder((at) => {
 	const stream = (...values) => new extmem.Stream('u64', [BigUint64Array.from(values)], { ctx });
 	assert.deepStrictEqual([...stream(1n, 2n, 3n).filter((b) => Array.from(b, (n) => n % 2n))], [1n, 3n]);
-	assert.deepStrictEqual([...stream(1n, 2n).flatMap((b) => Array.from(b).flatMap((n) => Array(Number(n)).fill(n)))],
+	assert.deepStrictEqual([...stream(1n, 2n).flatMap(
+		(b) => Array.from(b).flatMap((n) => Array(Number(n)).fill(n)))],
 		[1n, 2n, 2n]);
 	const seen = [];
 	assert.deepStrictEqual([...stream(1n, 1n, 2n).inspect((b) => seen.push(...b)).reduce((sum, b) =>
@@ -85,7 +87,8 @@ test('streams', folder((at) => {
 	assert.strictEqual(new extmem.Stream('u64', v, { ctx }).to(s), 2);
 	assert.strictEqual(stream(1n).to(s), 1);
 	assert.strictEqual(new extmem.Stream('u64', s, { ctx }).to(at('out')), 3);
-	assert.deepStrictEqual([...extmem.Stream.file('u64', [at('out'), at('out')], { ctx })], [1n, 7n, 8n, 1n, 7n, 8n]);
+	assert.deepStrictEqual([...extmem.Stream.file('u64', [at('out'), at('out')], { ctx })],
+		[1n, 7n, 8n, 1n, 7n, 8n]);
 	for (const Class of [extmem.Stack, extmem.Queue, extmem.Deque, extmem.PriorityQueue]) {
 		const c = new Class('u64', { ctx });
 		assert.strictEqual(stream(5n, 6n).to(c), 2);
@@ -124,8 +127,8 @@ test('runs, sinks, and streams of containers', folder((at) => {
 		const s = c.stream();
 		c.close();
 		assert.throws(() => c.length, { code: 'EM_ERR_STATE' });
-		assert.deepStrictEqual([...s], Class === extmem.Stack ? [3n, 1n, 4n] : Class === extmem.PriorityQueue ? [1n, 3n, 4n]
-			: [4n, 1n, 3n]);
+		assert.deepStrictEqual([...s], Class === extmem.Stack ? [3n, 1n, 4n] :
+			Class === extmem.PriorityQueue ? [1n, 3n, 4n] : [4n, 1n, 3n]);
 	}
 	const v = new extmem.Vector('u64', { ctx, items: [1n, 2n, 3n, 4n] });
 	assert.deepStrictEqual([...v.stream({ from: 1, to: 3, reverse: true })], [3n, 2n]);
@@ -149,7 +152,8 @@ test('runs, sinks, and streams of containers', folder((at) => {
 	file.finish();
 	assert.strictEqual(fs.statSync(at('sunk')).size, 8);
 	const none = extmem.Sink.discard('u64', { ctx });
-	const halves = new extmem.Stream('u64', [1n, 2n, 3n], { ctx }).split((some) => Array.from(some, (n) => n % 2n), none);
+	const halves = new extmem.Stream('u64', [1n, 2n, 3n], { ctx })
+		.split((some) => Array.from(some, (n) => n % 2n), none);
 	assert.deepStrictEqual([[...halves], none.length], [[2n], 2]);
 	const summed = new extmem.Stream('u64', data, { ctx }).sortReduce((sum) => sum, { run_records: 500 });
 	assert.strictEqual(summed.graphInfo().phases, 2);
@@ -176,8 +180,8 @@ test('lines of any length', folder((at) => {
 	k.finish();
 	assert(fs.readFileSync(at('c'), 'utf8').startsWith('\u00e4\nx\n\nb,2\n'));
 	assert.throws(() => lines().map((some) => some), TypeError);
-	assert.deepStrictEqual([...lines().batch(1).flatMap(([line]) => line.length > 3 ? ['x', Buffer.alloc(0)] : null)]
-		.map(String), ['x', '', 'x', '']);
+	const two = ([line]) => line.length > 3 ? ['x', Buffer.alloc(0)] : null;
+	assert.deepStrictEqual([...lines().batch(1).flatMap(two)].map(String), ['x', '', 'x', '']);
 	assert.throws(() => [...lines().flatMap(() => [5])], TypeError);
 	assert.throws(() => lines().flatMap((some) => some, 'u64'), { code: 'EM_ERR_NOTSUP' });
 	assert.throws(() => new extmem.Stream('u64', [1n], { ctx }).flatMap((some) => some, 'lines'), TypeError);
@@ -316,14 +320,16 @@ test('comparisons of files', folder((at) => {
 	const { first } = extmem.checkFile(at('in'), own);
 	assert.deepStrictEqual(first, Buffer.from(Uint32Array.of(2).buffer));
 	for (const no of [{ cmp: own.cmp }, { key: 'value' }])
-		assert.throws(() => extmem.shuffleFile(at('in'), at('top'), { ctx, records: 'u32', ...no }), extmem.UsageError);
+		assert.throws(() => extmem.shuffleFile(at('in'), at('top'), { ctx, records: 'u32', ...no }),
+			extmem.UsageError);
 }));
 
 test('comparisons, loops that are left early, and those over what is closed', () => {
 	const by = { cmp: (a, b) => b - a };
 	const down = new extmem.Vector('u32', { ctx, items: [3, 1, 2] });
 	down.sort(by);
-	assert.deepStrictEqual([[...down], [...new extmem.Stream('u32', [1, 2], { ctx }).sort(by)]], [[3, 2, 1], [2, 1]]);
+	assert.deepStrictEqual([[...down], [...new extmem.Stream('u32', [1, 2], { ctx }).sort(by)]],
+		[[3, 2, 1], [2, 1]]);
 	const q = new extmem.PriorityQueue('u32', { ctx, items: [3, 1, 2] });
 	for (const n of q.drain())
 		if (n === 1)
@@ -349,7 +355,8 @@ test('comparisons, loops that are left early, and those over what is closed', ()
 test('errors have their details', folder((at) => {
 	const e = (fn) => { try { fn(); } catch (x) { return x; } return assert.fail('nothing was thrown'); };
 	const missing = e(() => extmem.sortFile(at('none'), at('out'), { ctx }));
-	assert(missing instanceof extmem.NotFoundError && missing instanceof extmem.IOError && missing instanceof Error);
+	assert(missing instanceof extmem.NotFoundError && missing instanceof extmem.IOError
+		&& missing instanceof Error);
 	assert.deepStrictEqual([missing.code, missing.errno, missing.path], ['EM_ERR_NOENT', 2, at('none')]);
 	fs.writeFileSync(at('odd'), '12345');
 	assert.strictEqual(e(() => extmem.sortFile(at('odd'), at('out'), { ctx, records: 'u32' })).path, at('odd'));
@@ -392,7 +399,8 @@ test('functions: keys of many records, comparisons, progress that stops', () => 
 	const pairs = [{ n: 1, m: 2 }, { n: 2, m: 1 }, { n: 2, m: 0 }];
 	assert.deepStrictEqual([...new extmem.Sorter({ n: 'u32', m: 'u32' }, { ctx, cmp }).push(pairs)],
 		[{ n: 2, m: 0 }, { n: 2, m: 1 }, { n: 1, m: 2 }]);
-	assert.throws(() => extmem.sort(BigUint64Array.of(1n, 2n), { ctx, key: () => new BigUint64Array(1) }), TypeError);
+	assert.throws(() => extmem.sort(BigUint64Array.of(1n, 2n), { ctx, key: () => new BigUint64Array(1) }),
+		TypeError);
 	const s = new extmem.Sorter('u64', { ctx, run_records: 1000, progress: () => true });
 	assert.throws(() => { for (;;) s.push(new BigUint64Array(300000)); }, extmem.CanceledError);
 	const closing = new extmem.Sorter('u64', { ctx, run_records: 1000, progress: () => closing.close() });
@@ -413,7 +421,8 @@ test('containers', folder((at) => {
 	v.mutate((some) => some.forEach((n, i) => { some[i] = n + 1; }));
 	assert.deepStrictEqual(v.slice(1, 9), Uint32Array.of(5, 2));
 	assert.deepStrictEqual(v.readMany([2, 0]), Uint32Array.of(2, 6));
-	assert.deepStrictEqual([v.findIndex((n) => n < 3), v.findIndex((n) => n < 1), v.count((n) => n > 2)], [2, -1, 2]);
+	assert.deepStrictEqual([v.findIndex((n) => n < 3), v.findIndex((n) => n < 1), v.count((n) => n > 2)],
+		[2, -1, 2]);
 	assert.throws(() => v.forEach(() => { throw new TypeError('mine'); }), TypeError);
 	const opened = (name, mode) => new extmem.Vector('u8', { ctx, path: at(name), mode });
 	for (const mode of ['w', 'r+', undefined, 'r'])
@@ -433,11 +442,13 @@ test('containers', folder((at) => {
 	assert.deepStrictEqual([...f.drain()].map(String.bind(null)).length, 3);
 	const q = new extmem.PriorityQueue('u64', { ctx, stable: true });
 	q.extend([4n, 2n, 9n]);
-	assert.deepStrictEqual([q.pushpop(3n), [...q.popUntil(9n)], q.replace(1n), [...q.drain()]], [2n, [3n, 4n], 9n, [1n]]);
+	assert.deepStrictEqual([q.pushpop(3n), [...q.popUntil(9n)], q.replace(1n), [...q.drain()]],
+		[2n, [3n, 4n], 9n, [1n]]);
 	const t = new extmem.BTree('u32', 'f64', { ctx, entries: Array.from({ length: 1000 }, (_, i) => [i, i / 2]) });
 	assert.deepStrictEqual([...t.range(10, 13)], [[10, 5], [11, 5.5], [12, 6]]);
 	assert.deepStrictEqual([...t.range(10, 13, { reverse: true })].map(([k]) => k), [12, 11, 10]);
-	assert.deepStrictEqual([t.get(1000), t.has(1), t.count(5, 9), t.deleteRange(0, 998)], [undefined, true, 5, 998]);
+	assert.deepStrictEqual([t.get(1000), t.has(1), t.count(5, 9), t.deleteRange(0, 998)],
+		[undefined, true, 5, 998]);
 	const { records, found } = t.getMany([1, 999]);
 	assert.deepStrictEqual([records.length, [...found]], [24, [0, 1]]);
 	t.save(at('tree'));
@@ -447,7 +458,8 @@ test('containers', folder((at) => {
 	const c = t.cursor();
 	assert.deepStrictEqual([c.seek(998), c.next(), c.next(), c.seek(0, 'lt')], [[998, 499], [999, 499.5], undefined,
 		undefined]);
-	const sorter = new extmem.Sorter({ k: 'u32', v: 'f64' }, { ctx, key: 'k' }).push([{ k: 2, v: 1 }, { k: 1, v: 0 }]);
+	const sorter = new extmem.Sorter({ k: 'u32', v: 'f64' }, { ctx, key: 'k' })
+		.push([{ k: 2, v: 1 }, { k: 1, v: 0 }]);
 	const loaded = new extmem.BTree('u32', 'f64', { ctx });
 	loaded.load(sorter.finish());
 	assert.deepStrictEqual([...loaded], [[1, 0], [2, 1]]);
@@ -534,10 +546,12 @@ test('what is closed to make room may make more', () => {
 });
 
 test('threads of Node each have their own', async () => {
-	const code = `const extmem = require(${JSON.stringify(path.resolve(process.env.EM_PACKAGE || path.join(__dirname, '..')))});
+	const folder = path.resolve(process.env.EM_PACKAGE || path.join(__dirname, '..'));
+	const code = `const extmem = require(${JSON.stringify(folder)});
 		const ctx = new extmem.Context({ memory: '16M' });
 		const key = (a) => a;
-		require('worker_threads').parentPort.postMessage([...extmem.sort(BigUint64Array.of(2n, 1n), { ctx, key })]);`;
+		const sorted = extmem.sort(BigUint64Array.of(2n, 1n), { ctx, key });
+		require('worker_threads').parentPort.postMessage([...sorted]);`;
 	const results = await Promise.all([1, 2].map(() => new Promise((resolve, reject) => {
 		const worker = new Worker(code, { eval: true });
 		worker.once('message', resolve);

@@ -68,7 +68,8 @@ const run = {
 	sort: (ctx, dir, spec, values) => [...sorter(ctx, spec, items(spec, values))],
 	sort2(ctx, dir, key, first, second, expected) {
 		const b = numbers(second);
-		const pairs = [...sorter(ctx, { a: 'u64', b: 'u64' }, numbers(first).map((a, i) => ({ a, b: b[i] })), { key })];
+		const pairs = [...sorter(ctx, { a: 'u64', b: 'u64' }, numbers(first).map((a, i) => ({ a, b: b[i] })),
+			{ key })];
 		assert.deepStrictEqual(pairs.map((p) => p.a), numbers(expected));
 		return pairs.map((p) => p.b);
 	},
@@ -94,7 +95,8 @@ const run = {
 	},
 	tree(ctx, dir, keys, erased) {
 		const value = (key) => BigInt.asUintN(64, 2n * key);
-		const t = new extmem.BTree('u64', 'u64', { ctx, entries: numbers(keys).map((key) => [key, value(key)]) });
+		const t = new extmem.BTree('u64', 'u64', { ctx,
+			entries: numbers(keys).map((key) => [key, value(key)]) });
 		numbers(erased).forEach((key) => assert(t.delete(key)));
 		for (const [key, v] of t)
 			assert.strictEqual(v, value(key));
@@ -193,7 +195,8 @@ const run = {
 		return [...stays, ...q.drain()];
 	},
 	runs(ctx, dir, pushed, sorted, from, to, skip, take) {
-		const r = formed(ctx, numbers(pushed), numbers(sorted)), given = (n) => n === '-' ? undefined : BigInt(n);
+		const r = formed(ctx, numbers(pushed), numbers(sorted)),
+			given = (n) => n === '-' ? undefined : BigInt(n);
 		return [...r.merge({ from: given(from), to: given(to), skip: given(skip), take: given(take) })];
 	},
 	twice(ctx, dir, values) {
@@ -225,7 +228,8 @@ const run = {
 	},
 	text(ctx, dir, key, text, expected) {
 		const all = extmem.Stream.lines(lineFile(dir, text), { ctx });
-		const n = all.filter((some) => some.map((line) => line[0] !== 35)).sort({ key }).to(path.join(dir, 'out'));
+		const n = all.filter((some) => some.map((line) => line[0] !== 35)).sort({ key })
+			.to(path.join(dir, 'out'));
 		assert.strictEqual(n, expected.split('|').length);
 		return fs.readFileSync(path.join(dir, 'out'), 'ascii').replace(/\n$/, '').replaceAll('\n', '|');
 	},
@@ -246,7 +250,8 @@ const run = {
 	},
 	leave(ctx, dir, what, values) {
 		return left(what === 'stream' ? stream(ctx, values) : what === 'top'
-			? new extmem.Top('u64', 100, { ctx }).push(numbers(values)) : sorter(ctx, 'u64', numbers(values)));
+			? new extmem.Top('u64', 100, { ctx }).push(numbers(values))
+			: sorter(ctx, 'u64', numbers(values)));
 	},
 	lineleave: (ctx, dir, text) => left(sorter(ctx, 'lines', text.split('|'))).join('|'),
 	linetee: (ctx, dir, text) => extmem.Stream.lines(lineFile(dir, text), { ctx }).tee({ spill: true })
@@ -274,7 +279,8 @@ const run = {
 		const some = Number(n);
 		const endless = (fn) => new extmem.Stream('u64', () => new BigUint64Array(some), { ctx }).progress(fn);
 		const pull = (s) => { for (;;) s.nextBatch(); };
-		assert.throws(() => pull(endless((phase, done, total) => phase === 1 && done % some === 0 && total === 0)),
+		assert.throws(() => pull(endless((phase, done, total) =>
+			phase === 1 && done % some === 0 && total === 0)),
 			extmem.CanceledError);
 		const s = endless(fail);
 		assert.throws(() => pull(s), (e) => e instanceof Mine);
@@ -289,7 +295,8 @@ const run = {
 
 const CLASSES = {
 	EM_ERR_STATE: extmem.UsageError, EM_ERR_BUSY: extmem.UsageError, EM_ERR_RANGE: extmem.UsageError,
-	EM_ERR_NOSPACE: extmem.NoSpaceError, EM_ERR_NOENT: extmem.NotFoundError, EM_ERR_MEMLIMIT: extmem.MemoryLimitError,
+	EM_ERR_NOSPACE: extmem.NoSpaceError, EM_ERR_NOENT: extmem.NotFoundError,
+	EM_ERR_MEMLIMIT: extmem.MemoryLimitError,
 	EM_ERR_USER: extmem.CallbackError, EM_ERR_CANCELED: extmem.CanceledError,
 };
 
@@ -315,7 +322,8 @@ for (const line of fs.readFileSync(file, 'ascii').split('\n')) {
 			} else if (expected === '!') {
 				assert.throws(call, /copied/);
 			} else {
-				assert.throws(call, (e) => e.code === expected.slice(1) && e instanceof CLASSES[e.code]);
+				assert.throws(call, (e) => e.code === expected.slice(1)
+					&& e instanceof CLASSES[e.code]);
 			}
 		} finally {
 			ctx.close();

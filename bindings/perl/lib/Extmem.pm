@@ -124,7 +124,10 @@ package Extmem::Object {
 	sub json    { return $_[0]->stats->{json} }
 	sub items   { return Extmem::core('items', $_[0]{handle}, $_[1]) }
 	sub packed  { return Extmem::core('packed', $_[0]{handle}, $_[1]) }
-	sub call    { my ($self, $name, @rest) = @_; return Extmem::core($self->prefix . $name, $self->{handle}, @rest) }
+	sub call {
+		my ($self, $name, @rest) = @_;
+		return Extmem::core($self->prefix . $name, $self->{handle}, @rest);
+	}
 
 	# Methods that call the function of the module of their name, or of another one: "last=max".
 	sub calls {
@@ -161,7 +164,8 @@ package Extmem::Order {
 	sub new {
 		my ($class, $format, $key, %opts) = @_;
 		my ($ctx, undef, $cmp) = Extmem::_split(\%opts, 'cmp');
-		my @made = $cmp || ref $key ? ($cmp ? 'em_order_cmp' : 'em_order_key_fn', [$format, undef, $cmp // $key])
+		my @made = $cmp || ref $key
+			? ($cmp ? 'em_order_cmp' : 'em_order_key_fn', [$format, undef, $cmp // $key])
 			: ('order', [$format, $key]);
 		return bless {format => $format, handle => Extmem::core($made[0], $ctx->{handle}, $made[1])}, $class;
 	}
@@ -196,8 +200,8 @@ package Extmem::Pull {
 	# The next records: side by side, or, of lines, in an array; undef behind the last.  Ends the input.
 	sub next_batch { my $self = shift; $self->finish if !$self->{finished}; return $self->call('next') }
 
-	# An iterator: a function that returns the next item, or undef.  When nobody has it any more it gives back what it
-	# has not come to, unless other batches were read since; until then it has the rest of its batch.
+	# An iterator: a function that returns the next item, or undef.  When nobody has it any more it gives back what
+	# it has not come to, unless other batches were read since; until then it has the rest of its batch.
 	sub each {    ## no critic
 		my ($self, $mark) = shift;
 		my $more = sub { my $list = $self->next_items; $mark = $self->call('back', 0, 0); return $list };
@@ -303,7 +307,7 @@ package Extmem::Vector {
 		return $self->all('sort', $order->{handle}, \%opts);
 	}
 
-	# A function of (position, array of items); what one of mutate() returns, if that is an array, takes their place.
+	# A function of (position, array of items); an array that one of mutate() returns takes their place.
 	sub for_each { return $_[0]->all('for_each', $_[1]) }
 	sub mutate   { return $_[0]->all('mutate', $_[1]) }
 
@@ -313,8 +317,8 @@ package Extmem::Vector {
 }
 package Extmem::Deque {
 	our @ISA = 'Extmem::Sequence';
-	__PACKAGE__->calls('em_deque_', qw(size get set write push_back push_front push_back_many push_front_many pop_back
-		pop_front back front clear prefetch));
+	__PACKAGE__->calls('em_deque_', qw(size get set write push_back push_front push_back_many push_front_many
+		pop_back pop_front back front clear prefetch));
 }
 package Extmem::Ends {
 	# pop() and what looks return an item, or undef; pop_many(n) an array, pop_packed(n) records side by side.
@@ -322,7 +326,8 @@ package Extmem::Ends {
 	sub pop_packed { my ($self, $n) = @_; return $self->some('pop_many', $n, $self->size) }
 	sub pop_many   { my ($self, $n) = @_; return $self->items($self->pop_packed($n)) }
 	sub drain      { my $self = shift; return sub { return $self->pop } }
-	@Extmem::Stack::ISA = @Extmem::Queue::ISA = @Extmem::PriorityQueue::ISA = @Extmem::RadixHeap::ISA = 'Extmem::Ends';
+	@Extmem::Stack::ISA = @Extmem::Queue::ISA = @Extmem::PriorityQueue::ISA = @Extmem::RadixHeap::ISA
+		= 'Extmem::Ends';
 	my @ends = qw(size push push_many pop clear);
 	Extmem::Stack->calls('em_stack_', @ends, qw(peek prefetch));
 	Extmem::Queue->calls('em_queue_', @ends, qw(front back prefetch));
@@ -361,7 +366,7 @@ package Extmem::RadixHeap {
 	}
 }
 package Extmem::BTree {
-	# A B+-tree: formats of key and value, both with any number of fields.  path => ...: one that was saved, to be read.
+	# A B+-tree: formats of key and value, both with any number of fields.  path => ...: a saved one, to be read.
 	our @ISA = 'Extmem::Container';
 	__PACKAGE__->calls('em_btree_',
 		qw(size save clear flush verify upsert_many insert_many erase_many count erase_range));
@@ -393,14 +398,15 @@ package Extmem::BTree {
 		return $self->call('load_sorted', ($sorter->{finished} ? $sorter : $sorter->finish)->{handle}, undef);
 	}
 
-	# An iterator of (key, value) with from <= key < to, undef being open ends; back => 1: the last one first.  The tree
-	# may change meanwhile.
+	# An iterator of (key, value) with from <= key < to, undef being open ends; back => 1: the last one first.  The
+	# tree may change meanwhile.
 	sub each {    ## no critic
 		my ($self, $from, $to, %opts) = @_;
 		my ($cursor, $begin) = ($self->cursor, 1);
 		return sub {
 			return if !defined $begin;
-			my $item = Extmem::core('btree_walk', $cursor->{handle}, $from, $to, $begin, $opts{back} ? 1 : 0);
+			my $item = Extmem::core('btree_walk', $cursor->{handle}, $from, $to, $begin,
+				$opts{back} ? 1 : 0);
 			$begin = defined $item ? 0 : undef;
 			return $self->pair($item);
 		};

@@ -60,7 +60,9 @@ subtest formats => sub {
 	$q->push('18446744073709551615');
 	refuses(sub { $q->push('18446744073709551616') });
 	is($q->pop . ' ' . $q->pop, '18446744073709551615 18446744073709551615');
-	for my $bad ('', '<', 'Z', 'Q0B', '-1', '<Q|Q|Q') { refuses(sub { Extmem::Queue->new($bad, @opts) }, "format '$bad'") }
+	for my $bad ('', '<', 'Z', 'Q0B', '-1', '<Q|Q|Q') {
+		refuses(sub { Extmem::Queue->new($bad, @opts) }, "format '$bad'");
+	}
 	$q = Extmem::Queue->new(2, @opts);
 	refuses(sub { $q->push("\x{100}x") }, 'wide characters');
 	my $latin = "\x{e9}x";
@@ -77,7 +79,8 @@ subtest 'sorting against sort' => sub {
 		is(Extmem::sort(pack('q<*', @list), '<q', @opts), pack 'q<*', @sorted);
 	}
 	my @list = some(1000);
-	is_deeply(Extmem::sort(\@list, '<q', @opts, key => sub { [map { 1e6 - $_ } @{$_[0]}] }), [sort { $b <=> $a } @list]);
+	is_deeply(Extmem::sort(\@list, '<q', @opts, key => sub { [map { 1e6 - $_ } @{$_[0]}] }),
+		[sort { $b <=> $a } @list]);
 	is_deeply(Extmem::sort(\@list, '<q', @opts, key => sub { pack 'Q*', @{$_[0]} }), [sort { $a <=> $b } @list]);
 	is_deeply(Extmem::sort(\@list, '<q', @opts, cmp => sub { $_[0] <=> $_[1] }), [sort { $a <=> $b } @list]);
 };
@@ -95,7 +98,8 @@ subtest 'functions that give nonsense, die, leave' => sub {
 	OUT: pass('not left');
 	local $SIG{__DIE__} = sub { fail('a handler for others') if $_[0] =~ /never/ };
 	my $perl = "$^X " . join ' ', map { "-I$_" } @INC;
-	is(`$perl -MExtmem -e 'END { print "end" } Extmem::sort([3, 2, 1], "<Q", cmp => sub { exit 7 }); print "no"'`, 'end');
+	is(`$perl -MExtmem -e 'END { print "end" } Extmem::sort([3, 2, 1], "<Q", cmp => sub { exit 7 }); print "no"'`,
+		'end');
 	is($? >> 8, 7);
 };
 
@@ -118,12 +122,13 @@ subtest 'a function that closes, forgets and calls' => sub {
 	# Data that changes while it is pushed.
 	my $data = pack 'Q*', map { int rand 2**31 } 1 .. 200000;
 	my $copy = $data;
-	my $v = Extmem::Sorter->new('<Q', @opts, run_records => 1000, cmp => sub { $data = ''; return $_[0] <=> $_[1] });
+	my $v = Extmem::Sorter->new('<Q', @opts, run_records => 1000,
+		cmp => sub { $data = ''; return $_[0] <=> $_[1] });
 	$v->push($data);
 	is(length join('', map { pack 'Q', $_ } $v->read), length $copy);
 	my $tree = Extmem::BTree->new('<Q', undef, @opts);
-	{ package Closes; sub TIEHASH { bless {s => $_[1]}, $_[0] } sub FETCH { $_[0]{s}->close; undef } sub EXISTS { 1 }
-		sub SCALAR { 0 }
+	{ package Closes; sub TIEHASH { bless {s => $_[1]}, $_[0] } sub FETCH { $_[0]{s}->close; undef }
+		sub EXISTS { 1 } sub SCALAR { 0 }
 		sub FIRSTKEY { 'fill' } sub NEXTKEY { } }
 	tie my %opts, 'Closes', $s;
 	refuses(sub { Extmem::core('em_btree_load_sorted', $tree->{handle}, $s->{handle}, \%opts) });
@@ -135,7 +140,8 @@ subtest 'freed in any order' => sub {
 		my $own = Extmem::Context->new(memory => '4M');
 		my $tree = Extmem::BTree->new('<Q', '<Q', ctx => $own);
 		$tree->put(1, 2);
-		my @objects = ($own, $tree, $tree->cursor, Extmem::Sorter->new('<Q', ctx => $own, progress => sub { 0 }),
+		my @objects = ($own, $tree, $tree->cursor,
+			Extmem::Sorter->new('<Q', ctx => $own, progress => sub { 0 }),
 			Extmem::Vector->new('<Q', ctx => $own), Extmem::PriorityQueue->new('<Q', ctx => $own));
 		undef $own;
 		undef $tree;
@@ -297,7 +303,8 @@ subtest 'tree against a hash' => sub {
 	$loaded->load(Extmem::Sorter->new('<QQ', @opts, key => $loaded->{order})->push([[3, 9], [1, 1]]));
 	is_deeply([$loaded->get(3), $loaded->get(1), $loaded->get(2), $loaded->size], [9, 1, undef, 2]);
 	my $c = $loaded->cursor;
-	is_deeply([$c->seek(2, Extmem::constant('EM_BTREE_GE')), $c->get, $c->next, $c->prev], [0, [3, 9], undef, [3, 9]]);
+	is_deeply([$c->seek(2, Extmem::constant('EM_BTREE_GE')), $c->get, $c->next, $c->prev],
+		[0, [3, 9], undef, [3, 9]]);
 	$c->erase;
 	is($loaded->size, 1);
 };
@@ -334,7 +341,8 @@ subtest 'streams: nodes' => sub {
 	is_deeply([stream(1, 5)->merge([stream(2), stream(3)])->read], [1, 2, 3, 5]);
 	is_deeply([stream(1, 5)->zip([stream(2)], '<QQ')->read], [[1, 2]]);
 	is_deeply([stream(1, 2, 3)->window(2, 1, '<QQ')->read], [[1, 2], [2, 3]]);
-	is_deeply([stream(1, 2, 2)->join(stream(2, 3), 'left', 'f0', 'f0', '<Q', sub { 10 * $_[0] + ($_[1] // 0) })->read],
+	is_deeply([stream(1, 2, 2)->join(stream(2, 3), 'left', 'f0', 'f0', '<Q',
+		sub { 10 * $_[0] + ($_[1] // 0) })->read],
 		[10, 22, 22]);
 	is_deeply([stream(1, 2)->join(stream(2), 'inner', undef, undef, '<QQ')->read], [[2, 2]]);
 	my ($x, $y) = stream(4, 1)->tee(1);
@@ -419,7 +427,8 @@ subtest 'runs that combine, and watch' => sub {
 	for (1 .. 10000) { my $key = int rand 20; push @list, [$key, 1]; $count{$key}++ }
 	my $told = 0;
 	my $add = sub { my ($sum, $more) = @_; $sum->[1] += $_->[1] for @$more; return $sum };
-	my $runs = Extmem::Runs->new('<qq', @opts, key => 'f0', combine => $add, run_records => 1000, progress => sub { $told++; 0 });
+	my $runs = Extmem::Runs->new('<qq', @opts, key => 'f0', combine => $add, run_records => 1000,
+		progress => sub { $told++; 0 });
 	$runs->push(\@list)->finish;
 	my $reduced = Extmem::Stream->new('<qq', \@list, @opts)->sort_reduce($add, 'f0');
 	for my $of ($runs->merge, $reduced) { is_deeply({map { @$_ } $of->read}, \%count) }
@@ -508,8 +517,8 @@ subtest 'records of any length' => sub {
 	my $lines = sub { return Extmem::Stream->file('lines', "$dir/lines", @opts) };
 	is_deeply([$lines->()->read], ['b', '#c', '', 'aa']);
 	my @seen;
-	is($lines->()->filter(sub { [map { !/^#/ } @{$_[0]}] })->inspect(sub { push @seen, @{$_[0]}; return })->sort('-r')
-		->to("$dir/sorted"), 3);
+	is($lines->()->filter(sub { [map { !/^#/ } @{$_[0]}] })->inspect(sub { push @seen, @{$_[0]}; return })
+		->sort('-r') ->to("$dir/sorted"), 3);
 	is_deeply([read_('sorted'), \@seen], ["b\naa\n\n", ['b', '', 'aa']]);
 	is_deeply([$lines->()->map(sub { [map { length } @{$_[0]}] }, '<Q')->sort->read], [0, 1, 2, 2]);
 	is_deeply([$lines->()->concat($lines->())->slice(3, 2)->read], ['aa', 'b']);
@@ -534,7 +543,8 @@ subtest 'records of any length' => sub {
 subtest 'streams, sinks and runs: forgotten in any order' => sub {
 	my $used = $ctx->memory_used;
 	for (1 .. 30) {
-		my ($v, $runs) = (Extmem::Vector->new('<Q', @opts), Extmem::Runs->new('<Q', @opts, combine => sub { $_[0] }));
+		my ($v, $runs) = (Extmem::Vector->new('<Q', @opts),
+			Extmem::Runs->new('<Q', @opts, combine => sub { $_[0] }));
 		$runs->push([1, 2, 2])->finish;
 		my $sink = $v->sink;
 		my ($x, $y) = $runs->merge->split(sub { $_[0] }, $sink, Extmem::Sink->discard('<Q', @opts))->tee;

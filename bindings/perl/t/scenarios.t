@@ -64,7 +64,10 @@ my %run = (
 		my ($spec, $k, $list) = @_;
 		return [Extmem::Top->new($format{$spec}, $k, ctx => $ctx)->push([numbers($list)])->read];
 	},
-	lines => sub { my ($keys, $text) = @_; return join '|', sorter('lines', [split /\|/, $text], key => $keys)->read },
+	lines => sub {
+		my ($keys, $text) = @_;
+		return join '|', sorter('lines', [split /\|/, $text], key => $keys)->read;
+	},
 	heap  => sub {
 		my ($spec, $list) = @_;
 		my $q = Extmem::PriorityQueue->new($format{$spec}, ctx => $ctx);
@@ -169,7 +172,8 @@ my %run = (
 	},
 	stream => sub {
 		my $s = Extmem::Stream->new('<Q', [numbers($_[0])], ctx => $ctx);
-		return [$s->map(sub { return [map { $_ == 18446744073709551615 ? 0 : $_ + 1 } @{$_[0]}] })->sort->unique->read];
+		return [$s->map(sub { return [map { $_ == 18446744073709551615 ? 0 : $_ + 1 } @{$_[0]}] })
+			->sort->unique->read];
 	},
 	set => sub {
 		my ($operation, @lists) = @_;
@@ -189,7 +193,10 @@ my %run = (
 			return Extmem::Stream->new('<Q', sub { "\0" x (8 * $some) }, ctx => $ctx)->progress($fn);
 		};
 		my $pull = sub { my ($s) = @_; while (1) { $s->next_batch } };
-		my $stop = sub { my ($phase, $done, $total) = @_; return $phase == 1 && $done % $some == 0 && $total == 0 };
+		my $stop = sub {
+			my ($phase, $done, $total) = @_;
+			return $phase == 1 && $done % $some == 0 && $total == 0;
+		};
 		error_is('EM_ERR_CANCELED', sub { $pull->($endless->($stop)) });
 		my $s = $endless->(\&fail_);
 		is(eval { $pull->($s); 1 }, undef);
@@ -198,7 +205,8 @@ my %run = (
 	},
 	split => sub {
 		my $q = Extmem::Queue->new('<Q', ctx => $ctx);
-		my $s = Extmem::Stream->new('<Q', [numbers($_[0])], ctx => $ctx)->split(sub { [map { $_ & 1 } @{$_[0]}] }, $q->sink);
+		my $s = Extmem::Stream->new('<Q', [numbers($_[0])], ctx => $ctx)
+			->split(sub { [map { $_ & 1 } @{$_[0]}] }, $q->sink);
 		return [$s->read, @{drained($q->drain)}];
 	},
 	runs => sub {
@@ -226,7 +234,8 @@ my %run = (
 		my $r = Extmem::Runs->new('<QQ', ctx => $ctx, key => 'f0', combine => \&add);
 		return [map { @$_ } $r->push(counted(@_))->finish->merge->read];
 	},
-	totals => sub { return [map { @$_ } Extmem::Stream->new('<QQ', counted(@_), ctx => $ctx)->sort_reduce(\&add, 'f0')->read] },
+	totals => sub { return [map { @$_ } Extmem::Stream->new('<QQ', counted(@_), ctx => $ctx)
+		->sort_reduce(\&add, 'f0')->read] },
 	sour => sub {
 		my $r = runs($_[0], combine => \&fail_);
 		is(eval { $r->finish; 1 }, undef);
@@ -250,7 +259,8 @@ my %run = (
 	linepairs => sub {
 		my ($kind, $left, $right, @texts) = @_;
 		my $pair = sub { return join '+', map { $_ // '-' } @_[0, 1] };
-		return join '|', file($texts[0])->join(file($texts[1], 'right'), $kind, $left, $right, undef, $pair)->read;
+		return join '|', file($texts[0])->join(file($texts[1], 'right'),
+			$kind, $left, $right, undef, $pair)->read;
 	},
 	linesour => sub {
 		my $s = file($_[0])->join(file($_[0], 'right'), 'inner', undef, undef, undef, \&fail_);
@@ -281,7 +291,8 @@ my %run = (
 
 # In the source tree; or in a distribution, which has a copy.
 my $here = File::Basename::dirname(__FILE__);
-my ($scenarios) = grep { -e } map { "$_/scenarios.txt" } $ENV{EM_SRCDIR} ? "$ENV{EM_SRCDIR}/bindings" : (), "$here/../core", "$here/../..";
+my ($scenarios) = grep { -e } map { "$_/scenarios.txt" }
+	$ENV{EM_SRCDIR} ? "$ENV{EM_SRCDIR}/bindings" : (), "$here/../core", "$here/../..";
 open my $f, q(<), $scenarios or die;
 while (my $line = <$f>) {
 	next if $line =~ /^#/;

@@ -122,8 +122,10 @@ class Scenarios(unittest.TestCase):
         extmem.Context(memory=int(limit))
 
     def run_closed(self, what):
-        make = {"sorter": lambda: extmem.Sorter("<Q", ctx=self.ctx), "vector": lambda: extmem.Vector("<Q", ctx=self.ctx),
-                "tree": lambda: extmem.BTree("<Q", ctx=self.ctx), "heap": lambda: extmem.PriorityQueue("<Q", ctx=self.ctx)}
+        make = {"sorter": lambda: extmem.Sorter("<Q", ctx=self.ctx),
+                                                "vector": lambda: extmem.Vector("<Q", ctx=self.ctx),
+                "tree": lambda: extmem.BTree("<Q", ctx=self.ctx),
+                                "heap": lambda: extmem.PriorityQueue("<Q", ctx=self.ctx)}
         use = {"sorter": lambda x: x.push([1]), "vector": lambda x: x.append(1), "tree": lambda x: x[1], "heap":
                lambda x: x.push(1)}
         x = make[what]()

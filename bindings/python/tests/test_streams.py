@@ -634,7 +634,8 @@ class Lines(Base):
         """Any number of lines that are made of lines, by a generator or as a list, and what is wrong in them."""
         lines = self.lines(3000)
         words = [word for line in lines for word in line.split(b"1")]
-        self.assertEqual(self.stream(lines).map(lambda some: [w for x in some for w in x.split(b"1")]).read(), words, SEED)
+        split = self.stream(lines).map(lambda some: [w for x in some for w in x.split(b"1")])
+        self.assertEqual(split.read(), words, SEED)
         self.assertEqual(self.stream(lines).map(lambda some: (x * 3 for x in some)).map(iter).read(),
                          [x * 3 for x in lines], SEED)
         self.assertEqual(self.stream(lines).map(lambda some: None).read(), [])

@@ -535,7 +535,8 @@ check('records of any length') do
   lines = -> { Extmem::Stream.file('lines', path('lines'), ctx: ctx) }
   equal(lines.call.to_a, ['b', '#c', '', 'aa'])
   seen = []
-  kept = lines.call.filter_batches { |some| some.map { |line| line[0] != '#' } }.inspect_each_batches { |some| seen += some }
+  kept = lines.call.filter_batches { |some| some.map { |line| line[0] != '#' } }
+    .inspect_each_batches { |some| seen += some }
   equal(kept.sorted('-r').to(path('sorted')), 3)
   equal([File.read(path('sorted')), seen], ["b\naa\n\n", ['b', '', 'aa']])
   equal(lines.call.map_batches('<Q') { |some| some.map(&:size) }.sorted.to_a, [0, 1, 2, 2])

@@ -14,7 +14,8 @@ proc check {name body} {
 	set ctx [extmem context -memory 16M]
 	if {[catch {uplevel #0 [list apply [list {} "global ctx dir\n$body"]]} message options]} {
 		incr failed
-		puts stderr "FAILED: $name (EXTMEM_TEST_SEED=$seed): $message\n[string range [dict get $options -errorinfo] 0 1500]"
+		puts stderr "FAILED: $name (EXTMEM_TEST_SEED=$seed): $message\n[string range \
+			[dict get $options -errorinfo] 0 1500]"
 	} else {
 		incr passed
 	}

@@ -133,8 +133,9 @@ check "closed in any order, and with the interpreter" {
 		set own [extmem context -memory 4M]
 		set tree [extmem btree <Q <Q -ctx $own]
 		$tree put 1 2
-		set objects [list $own $tree [$tree cursor] [extmem sorter <Q -ctx $own -progress {apply {args {return 0}}}] \
-			[extmem vector <Q -ctx $own] [extmem pq <Q -ctx $own]]
+		set objects [list $own $tree [$tree cursor] \
+			[extmem sorter <Q -ctx $own -progress {apply {args {return 0}}}] [extmem vector <Q -ctx $own] \
+			[extmem pq <Q -ctx $own]]
 		while {[llength $objects] > 0} {
 			set at [rand [llength $objects]]
 			[lindex $objects $at] destroy
@@ -517,7 +518,8 @@ check split {
 	foreach n $list { lappend wanted([choose $n]) $n }
 	equal [list $rest [all $odd] [$third read]] [list $wanted(0) $wanted(1) [lsort -integer $wanted(2)]]
 	foreach bad {3 -1 x {} {0 0}} {
-		set node [[streamed 1] split [list apply [list some [list return $bad]]] [extmem sinkdiscard <Q -ctx $ctx]]
+		set node [[streamed 1] split [list apply [list some [list return $bad]]] \
+			[extmem sinkdiscard <Q -ctx $ctx]]
 		equal [catch { $node read }] 1
 	}
 	set node [[streamed 1] split mine [extmem sinkdiscard <Q -ctx $ctx]]

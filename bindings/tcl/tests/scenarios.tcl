@@ -70,7 +70,8 @@ proc run_vector {list} {
 	return $result
 }
 proc run_callback {where} {
-	set s [extmem sorter <Q -ctx $::ctx -run_records 1000 -[dict get {progress progress key keys cmp cmp} $where] mine]
+	set s [extmem sorter <Q -ctx $::ctx -run_records 1000 \
+		-[dict get {progress progress key keys cmp cmp} $where] mine]
 	set data [random 2400000]
 	# Progress is told five times a second at least: so this goes on until that is so.
 	set code [catch {
@@ -148,7 +149,8 @@ proc run_told {some} {
 	set more [list apply {{zeros} { return $zeros }} [lrepeat $some 0]]
 	set endless [list apply {{more fn} { return [[extmem stream <Q $more -ctx $::ctx] progress $fn] }} $more]
 	set pull {apply {{s} { while 1 { $s packednext } }}}
-	set stop [list apply {{some phase done total} { expr {$phase == 1 && $done % $some == 0 && $total == 0} }} $some]
+	set stop [list apply {{some phase done total} \
+		{ expr {$phase == 1 && $done % $some == 0 && $total == 0} }} $some]
 	fails EM_ERR_CANCELED { {*}$pull [{*}$endless $stop] }
 	set s [{*}$endless mine]
 	equal [list [catch { {*}$pull $s } message options] [dict get $options -errorcode]] {1 {MINE 1}}
@@ -162,7 +164,8 @@ proc run_split {list} {
 proc formed {list args} { return [[extmem runs <Q -ctx $::ctx {*}$args] push [numbers $list]] }
 proc run_runs {pushed sorted args} {
 	set r [[[formed $pushed] append [numbers $sorted]] finish]
-	lassign [lmap text $args none {"" "" 0 18446744073709551615} { expr {$text eq "-" ? $none : $text} }] from to skip take
+	lassign [lmap text $args none {"" "" 0 18446744073709551615} \
+		{ expr {$text eq "-" ? $none : $text} }] from to skip take
 	return [[$r merge $from $to $skip $take] read]
 }
 proc run_twice {list} {
@@ -209,13 +212,17 @@ proc run_text {keys text} {
 	[$kept sort $keys] tofile $::dir/out
 	return [string map {\n |} [string trimright [slurp out] \n]]
 }
-proc run_lengths {text} { return [[[lines $text] map {apply {{some} { lmap line $some { string length $line } }}} <Q] read] }
+proc run_lengths {text} {
+	return [[[lines $text] map {apply {{some} { lmap line $some { string length $line } }}} <Q] read]
+}
 proc run_linejoin {kind left right separator first second} {
 	set own [expr {$separator eq "-" ? "" : $separator}]
 	return [join [[[lines $first] join [lines $second right] $kind $left $right {} {} $own] read] |]
 }
 proc run_linepairs {kind left right first second} {
-	set pair {apply {{a b which} { return [expr {$which eq "right" ? "-" : $a}]+[expr {$which eq "left" ? "-" : $b}] }}}
+	set pair {apply {{a b which} {
+		return [expr {$which eq "right" ? "-" : $a}]+[expr {$which eq "left" ? "-" : $b}]
+	}}}
 	return [join [[[lines $first] join [lines $second right] $kind $left $right {} $pair] read] |]
 }
 proc run_linesour {text} {
@@ -282,7 +289,8 @@ while {[gets $f line] >= 0} {
 	if {[string match !EM* $expected]} {
 		check $name [list fails [string range $expected 1 end] $call]
 	} else {
-		check $name "equal \[$call\] [list [expr {$kind eq "batch" ? "copied" : $expected eq "-" ? "" : $expected}]]"
+		check $name "equal \[$call\] \
+			[list [expr {$kind eq "batch" ? "copied" : $expected eq "-" ? "" : $expected}]]"
 	}
 }
 close $f

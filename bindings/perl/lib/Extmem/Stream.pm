@@ -4,13 +4,14 @@ package Extmem::Stream;
 # are pushed; and runs, which streams are merged of.  A stream that a node is made of belongs to that, and is closed.
 # What a function dies with comes out of the call that pulled.
 #
-# A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams of
-# 'lines' have strings of any length; nodes of them are filter, inspect, flat_map, sort, unique, reduce, merge, set,
+# A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams
+# of 'lines' have strings of any length; nodes of them are filter, inspect, flat_map, sort, unique, reduce, merge, set,
 # join, tee, split, concat, slice, and map, which makes items of a format.
 use strict;
 use warnings;
 our @ISA = 'Extmem::Pull';
-__PACKAGE__->calls('em_stream_', qw(batch count stats=sort_stats_get runs_info=runs_info_get graph_info=graph_info_get));
+__PACKAGE__->calls('em_stream_', qw(batch count stats=sort_stats_get runs_info=runs_info_get
+	graph_info=graph_info_get));
 my $ALL = '18446744073709551615' + 0;
 
 # What a function of the module has made, as a stream or sink of this format.
@@ -64,7 +65,10 @@ for my $name (qw(map flat_map filter inspect)) {
 }
 
 # Of neighbours with equal keys one item: the function gets a sum and an array of items, and returns the sum with them.
-sub reduce { my ($self, $fn, $key) = @_; return $self->_node('emb_stream_reduce', undef, $self->_order($key), _ask($fn)) }
+sub reduce {
+	my ($self, $fn, $key) = @_;
+	return $self->_node('emb_stream_reduce', undef, $self->_order($key), _ask($fn));
+}
 
 sub sort {    ## no critic
 	my ($self, $key, %opts) = @_;
@@ -175,8 +179,8 @@ package Extmem::Sink {
 	*finish = \&Extmem::Pull::finish;
 }
 package Extmem::Runs {
-	# Sorted runs: formed once, merged as often as one likes, also in parts.  Options: key, cmp, merge_memory, how they
-	# are formed, and combine: a function that makes one of equal items, as of sort_reduce().
+	# Sorted runs: formed once, merged as often as one likes, also in parts.  Options: key, cmp, merge_memory, how
+	# they are formed, and combine: a function that makes one of equal items, as of sort_reduce().
 	our @ISA = 'Extmem::Object';
 	__PACKAGE__->calls('em_runs_', qw(clear end_run=end stats=info_get));
 	*push = \&Extmem::Pull::push;
@@ -214,7 +218,7 @@ package Extmem::Runs {
 		return Extmem::Stream::_made($self, $self->{format}, $handle, 0, 'Extmem::Sink');
 	}
 
-	# A Stream of items with from <= item < to; of these take => n behind the first skip => n; memory: what it may use.
+	# A Stream of items with from <= item < to; of these take => n behind the first skip => n; memory: its most.
 	sub merge {
 		my ($self, $from, $to, %opts) = @_;
 		my @own = ($opts{skip} // 0, $opts{take} // $ALL, $opts{memory} // 0);

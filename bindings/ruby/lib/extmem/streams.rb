@@ -30,8 +30,8 @@ module Extmem
     include Enumerable
     include Flow
     ALL = (2**64) - 1
-    calls 'em_stream_', :batch, left: :count, next_batch: :next, stats: :sort_stats_get, sort_stats_get: :sort_stats_get,
-                        runs_info: :runs_info_get, graph_info: :graph_info_get
+    calls 'em_stream_', :batch, left: :count, next_batch: :next, stats: :sort_stats_get,
+                        sort_stats_get: :sort_stats_get, runs_info: :runs_info_get, graph_info: :graph_info_get
 
     # source: what is called for the next records, an array of items or a string, or nil; or each() of items.
     def initialize(format, source, ctx: Extmem.default_context)
@@ -171,7 +171,9 @@ module Extmem
 
   # What streams take records from, and sinks push them to: containers and sorters.
   module Sources
-    def stream(*own) = Flow.made(Stream, ctx, format, Core.send("em_stream_#{self.class::PREFIX[3..-2]}", @handle, *own))
+    def stream(*own)
+      Flow.made(Stream, ctx, format, Core.send("em_stream_#{self.class::PREFIX[3..-2]}", @handle, *own))
+    end
     def sink(*own) = Flow.made(Sink, ctx, format, Core.send("em_sink_#{self.class::PREFIX[3..-2]}", @handle, *own))
   end
   [Container, Sorter].each { |kind| kind.include(Sources) }
