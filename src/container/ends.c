@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/pieces.h"
 #include "block/suffice.h"
+#include "container/given.h"
 
 #define MEMORY_USUAL ((uint64_t)32 << 20)
 #define MEMORY_SHARE 8u         /* at most this part of the context's memory, unasked */
@@ -210,10 +211,9 @@ em_status emi_ends_open(emi_ends **out, em_ctx *ctx, const emi_ends_shape *s, co
 	em_status st;
 
 	*out = NULL;
-	if (placement != NULL && placement->disks != emi_scratch_disks(ctx))
-		return emi_fail(err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32,
-				placement->disks, emi_scratch_disks(ctx));
-	st = check_memory(ctx, s, err);
+	st = emi_given_placement(ctx, placement, err);
+	if (st == EM_OK)
+		st = check_memory(ctx, s, err);
 	if (st != EM_OK)
 		return st;
 	e = emi_alloc(ctx, sizeof *e, err);

@@ -114,15 +114,12 @@ em_status em_btree_open(em_btree **out, em_ctx *ctx, const em_order *order, cons
 	emi_user policy;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
 	/* Whatever is wrong, what the policy has is freed. */
 	(void)EMI_STRUCT_TAKE(em_btree_opts, &o, opts, NULL);
 	policy = emi_policy_user(o.policy);
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", &err);
+	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = emi_given(order, "order", &err);
 	if (st == EM_OK)

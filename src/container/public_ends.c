@@ -7,6 +7,7 @@
 #include "base/context.h"
 #include "base/copy.h"
 #include "base/structs.h"
+#include "container/given.h"
 
 void emi_container_let(emi_container *c)
 {
@@ -77,41 +78,21 @@ static em_status open_container(emi_container **out, em_ctx *ctx, const em_conta
 	return EM_OK;
 }
 
-/* The pool that is to be shared is one that can be. */
-static em_status check_pool(em_ctx *ctx, em_block_pool *pool, em_errinfo *err)
-{
-	em_status st;
-
-	if (pool == NULL)
-		return EM_OK;
-	if (pool->share.object.ctx != ctx)
-		return emi_fail(err, EM_ERR_INVAL, "the pool is of another context");
-	if (pool->share.set == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "the pool is on a file");
-	st = emi_enter_quickly(&pool->share.object);
-	if (st == EM_OK)
-		emi_leave_quickly(&pool->share.object);
-	return st;
-}
-
 em_status emi_container_open(emi_container **out, em_ctx *ctx, const em_container_opts *opts, emi_ends_kind kind)
 {
 	em_container_opts o;
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", &err);
+	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_container_opts, &o, opts, &err);
 	if (st == EM_OK)
-		st = check_pool(ctx, o.pool, &err);
+		st = emi_given_pool(ctx, o.pool, &err);
 	if (st == EM_OK)
 		st = open_container(out, ctx, &o, kind, &err);
 	return emi_tell(EMI_ERRINFO_OF(em_container_opts, opts), st, &err);

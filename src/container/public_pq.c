@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/structs.h"
+#include "container/given.h"
 #include "container/pq.h"
 
 static void release_pq(void *queue)
@@ -34,19 +35,8 @@ static em_status check_owner(em_ctx *ctx, const em_pq_opts *o, em_errinfo *err)
 		return st;
 	if (emi_order_ctx(o->order) != ctx)
 		return emi_fail(err, EM_ERR_INVAL, "the order is of another context");
-	if (o->placement != NULL && o->placement->disks != emi_scratch_disks(ctx))
-		return emi_fail(err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32,
-				o->placement->disks, emi_scratch_disks(ctx));
-	if (o->pool == NULL)
-		return EM_OK;
-	if (o->pool->share.object.ctx != ctx)
-		return emi_fail(err, EM_ERR_INVAL, "the pool is of another context");
-	if (o->pool->share.set == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "the pool is on a file");
-	st = emi_enter_quickly(&o->pool->share.object);
-	if (st == EM_OK)
-		emi_leave_quickly(&o->pool->share.object);
-	return st;
+	st = emi_given_placement(ctx, o->placement, err);
+	return st == EM_OK ? emi_given_pool(ctx, o->pool, err) : st;
 }
 
 /* Items and a plan by what a caller gives.  Items are to be closed if this succeeds; after EM_ERR_MEMLIMIT plan->least
@@ -124,12 +114,9 @@ em_status em_pq_open(em_pq **out, em_ctx *ctx, const em_pq_opts *opts)
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", &err);
+	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
 	if (st == EM_OK)
@@ -194,14 +181,8 @@ static em_status plan_pq(em_ctx *ctx, const em_pq_opts *opts, em_pq_plan_info *i
 em_status em_pq_plan(em_ctx *ctx, const em_pq_opts *opts, em_pq_plan_info *info)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_given_to_plan(ctx, opts, info, &err);
 
-	emi_errinfo_clear(&err);
-	st = emi_given(ctx, "ctx", &err);
-	if (st == EM_OK)
-		st = emi_given(opts, "opts", &err);
-	if (st == EM_OK)
-		st = emi_given(info, "info", &err);
 	if (st == EM_OK)
 		st = plan_pq(ctx, opts, info, &err);
 	return emi_tell(EMI_ERRINFO_OF(em_pq_opts, opts), st, &err);

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/structs.h"
+#include "container/given.h"
 #include "container/radix_heap.h"
 
 static void release_heap(void *heap)
@@ -22,9 +23,8 @@ static em_status open_heap(em_radix_heap **out, em_ctx *ctx, const em_radix_heap
 	em_status st = emi_radix_plan_make(&plan, ctx, o, err);
 	em_radix_heap *h;
 
-	if (st == EM_OK && o->placement != NULL && o->placement->disks != emi_scratch_disks(ctx))
-		st = emi_fail(err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32,
-			      o->placement->disks, emi_scratch_disks(ctx));
+	if (st == EM_OK)
+		st = emi_given_placement(ctx, o->placement, err);
 	if (st != EM_OK)
 		return st;
 	h = emi_object_new(ctx, sizeof *h, 0, release_heap, err);
@@ -98,14 +98,8 @@ static em_status plan_heap(em_ctx *ctx, const em_radix_heap_opts *opts, em_radix
 em_status em_radix_heap_plan(em_ctx *ctx, const em_radix_heap_opts *opts, em_radix_heap_plan_info *info)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_given_to_plan(ctx, opts, info, &err);
 
-	emi_errinfo_clear(&err);
-	st = emi_given(ctx, "ctx", &err);
-	if (st == EM_OK)
-		st = emi_given(opts, "opts", &err);
-	if (st == EM_OK)
-		st = emi_given(info, "info", &err);
 	if (st == EM_OK)
 		st = plan_heap(ctx, opts, info, &err);
 	return emi_tell(EMI_ERRINFO_OF(em_radix_heap_opts, opts), st, &err);
