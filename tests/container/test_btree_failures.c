@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "container/btree_case.h"
+#include "container/fault_trials.h"
 
 enum { CURSORS = 8, KINDS = 21, OPERATIONS = 700, ROOM = 4000, KEYS = 400, TRIES = 200 };
 
@@ -122,37 +123,44 @@ static void open_trial(trial *t, btree_shape shape, uint32_t flags)
 	btree_case_cursors(&t->c, CURSORS);
 }
 
-/* Each transfer, and each other call of the disk's, fails: once, or some times in a row. */
+static void open_number(void *t, unsigned number)
+{
+	static const struct { btree_shape shape; uint32_t flags; } of[] = {
+		{ BTREE_BYTES, EM_BTREE_DUPLICATES }, { BTREE_LARGE_FUNCTION, 0 }, { BTREE_BYTES, 0 },
+		{ BTREE_U64, EM_BTREE_DUPLICATES },
+	};
+
+	open_trial(t, of[number].shape, of[number].flags);
+}
+
+static void work_trial(void *t)
+{
+	work(t);
+}
+
+static void close_trial(void *t)
+{
+	btree_case_close(&((trial *)t)->c);
+}
+
+static fault_trials trials_of(trial *t)
+{
+	return (fault_trials){ t, open_number, work_trial, close_trial, &t->c.f, &t->failures, &t->failed };
+}
+
+
+/* Each transfer, and each other call of the disk's, fails. */
 static void test_transfers(void **state)
 {
-	static const struct { uint32_t ops; uint64_t times; int32_t sys_errno; } how[] = {
-		{ EM_FAULT_READ, 1, 5 }, { EM_FAULT_WRITE, 1, 5 }, { EM_FAULT_READ | EM_FAULT_WRITE, 5, 5 },
-		{ EM_FAULT_WRITE, 9, 28 }, { EM_FAULT_OPEN | EM_FAULT_SIZE | EM_FAULT_RESIZE | EM_FAULT_RESERVE, 1, 28 }
-	};
-	unsigned k, shape;
+	unsigned number, k;
 
 	(void)state;
-	for (shape = 0; shape < 2; shape++) {
-		for (k = 0; k < sizeof how / sizeof *how; k++) {
-			uint64_t failures = 0, runs = 0, all = 0, nth;
+	for (number = 0; number < 2; number++) {
+		for (k = 0; k < FAULT_WAYS; k++) {
+			trial t;
+			const fault_trials trials = trials_of(&t);
+			const uint64_t failures = fault_trials_transfers(&trials, number, &fault_ways[k], 150);
 
-			for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1 + all / 150)) {
-				trial t;
-
-				open_trial(&t, shape == 0 ? BTREE_BYTES : BTREE_LARGE_FUNCTION,
-					   shape == 0 ? EM_BTREE_DUPLICATES : 0);
-				t.c.f.fault[0].sys_errno = how[k].sys_errno;
-				em_fault_set(&t.c.f.fault[0], how[k].ops, nth, how[k].times);
-				work(&t);
-				failures += t.failures;
-				all = t.c.f.fault[0].count;
-				runs++;
-				btree_case_close(&t.c);
-				if (nth > all)
-					break;
-			}
-			print_message("shape %u, kind %u: %llu failures in %llu runs of %llu\n", shape, k,
-				      (unsigned long long)failures, (unsigned long long)runs, (unsigned long long)all);
 			assert_true(failures != 0 || k != 0 || !test_sweeps());
 		}
 	}
@@ -161,53 +169,33 @@ static void test_transfers(void **state)
 /* Each allocation fails once. */
 static void test_allocations(void **state)
 {
-	static const btree_shape shapes[] = { BTREE_BYTES, BTREE_LARGE_FUNCTION, BTREE_U64 };
-	unsigned s;
+	unsigned number;
 
 	(void)state;
-	for (s = 0; s < 3; s++) {
-		uint64_t failures = 0, nth;
-		int failed = 1;
+	for (number = 1; number < 4; number++) {
+		trial t;
+		const fault_trials trials = trials_of(&t);
 
-		for (nth = test_nth_after(0, 1); failed; nth = test_nth_after(nth, 1)) {
-			uint64_t before;
-			trial t;
-
-			open_trial(&t, shapes[s], s == 2 ? EM_BTREE_DUPLICATES : 0);
-			before = t.c.f.mem.calls;
-			t.c.f.mem.fail_at = before + nth;
-			work(&t);
-			failed = nth <= t.c.f.mem.calls - before;
-			failures += t.failures;
-			assert_true(t.failures == 0 || t.failed == EM_ERR_NOMEM);
-			btree_case_close(&t.c);
-		}
-		assert_true(failures != 0 || !test_sweeps());
-		print_message("%llu failures of %llu allocations\n", (unsigned long long)failures,
-			      (unsigned long long)nth);
+		fault_trials_allocations(&trials, number, UINT64_MAX);
 	}
 }
 
-/* Opening fails, and leaves nothing. */
+static em_status open_tree(void *what)
+{
+	btree_case *c = what;
+	const em_status st = em_btree_open(&c->t, c->f.ctx, c->order, &c->opts);
+
+	assert_true((st == EM_OK) == (c->t != NULL));
+	return st;
+}
+
 static void test_opening(void **state)
 {
-	uint64_t nth;
 	btree_case c;
 
 	(void)state;
 	btree_case_open(&c, em_backend_find("memory"), BTREE_U64, 1, 0);
-	for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1)) {
-		const uint64_t bytes = c.f.mem.bytes;
-
-		c.f.mem.fail_at = c.f.mem.calls + nth;
-		if (em_btree_open(&c.t, c.f.ctx, c.order, &c.opts) == EM_OK)
-			break;
-		assert_null(c.t);
-		assert_int_equal(c.err.status, EM_ERR_NOMEM);
-		assert_int_equal(c.f.mem.bytes, bytes);
-	}
-	assert_true(nth > 1);
-	c.f.mem.fail_at = 0;
+	fault_trials_opening(&c.f, open_tree, &c, &c.err);
 	btree_case_close(&c);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "container/fault_trials.h"
 #include "container/pq_case.h"
 
 enum { BLOCK = 4096, PUSHES = 24000, TRIES = 300 };
@@ -222,42 +223,44 @@ static void work(trial *t)
 		pop_all(t, 1000);
 }
 
-/* Each transfer, and each other call of the disk's, fails: once, or so often in a row that all buffers have to wait. */
+/* number: which of the kinds, and 4 more if it is stable. */
+static void open_number(void *t, unsigned number)
+{
+	open_trial(t, kinds[number % 4], number >= 4, test_seed());
+}
+
+static void work_trial(void *t)
+{
+	work(t);
+}
+
+static void close_trial(void *t)
+{
+	pq_case_close(&((trial *)t)->c);
+}
+
+static fault_trials trials_of(trial *t)
+{
+	return (fault_trials){ t, open_number, work_trial, close_trial, &t->c.f, &t->failures, &t->failed };
+}
+
+
+/* Each transfer, and each other call of the disk's, fails. */
 static void test_transfers(void **state)
 {
-	static const struct { uint32_t ops; uint64_t times; int32_t sys_errno; } how[] = {
-		{ EM_FAULT_READ, 1, 5 }, { EM_FAULT_WRITE, 1, 5 }, { EM_FAULT_READ | EM_FAULT_WRITE, 7, 5 },
-		{ EM_FAULT_WRITE, 5, 28 }, { EM_FAULT_OPEN | EM_FAULT_SIZE | EM_FAULT_RESIZE | EM_FAULT_RESERVE, 1, 28 }
-	};
-	const uint64_t seed = test_seed();
 	unsigned r, k;
-	uint64_t nth, all = 0;
 
 	(void)state;
 	for (r = 0; r < sizeof kinds / sizeof *kinds; r++) {
-		for (k = 0; k < sizeof how / sizeof *how; k++) {
-			uint64_t failures = 0, runs = 0;
+		for (k = 0; k < FAULT_WAYS; k++) {
+			trial t;
+			const fault_trials trials = trials_of(&t);
+			const uint64_t failures =
+				fault_trials_transfers(&trials, r + (r + k) % 2 * 4, &fault_ways[k], 30);
 
-			for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1 + all / 30)) {
-				trial t;
-
-				open_trial(&t, kinds[r], (int)(r + k) % 2, seed);
-				t.c.f.fault[0].sys_errno = how[k].sys_errno;
-				em_fault_set(&t.c.f.fault[0], how[k].ops, nth, how[k].times);
-				work(&t);
-				failures += t.failures;
-				all = t.c.f.fault[0].count;
-				runs++;
-				pq_case_close(&t.c);
-				if (nth > all)
-					break;
-			}
 			/* A write that fails may be tried again before anybody has to know. */
 			if (k != 1 && k < 4)
 				assert_true(failures != 0 || !test_sweeps());
-			print_message("%s, way %u: %llu failures in %llu runs of %llu\n", pq_kinds[kinds[r]].name, k,
-				      (unsigned long long)failures, (unsigned long long)runs,
-				      (unsigned long long)all);
 		}
 	}
 }
@@ -265,57 +268,33 @@ static void test_transfers(void **state)
 /* Each allocation fails once. */
 static void test_allocations(void **state)
 {
-	const uint64_t seed = test_seed();
 	unsigned r;
-	uint64_t nth;
 
 	(void)state;
 	for (r = 0; r < sizeof kinds / sizeof *kinds; r++) {
-		uint64_t all = 0, failures = 0;
+		trial t;
+		const fault_trials trials = trials_of(&t);
 
-		for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1 + all / 100)) {
-			uint64_t before;
-			int failed;
-			trial t;
-
-			open_trial(&t, kinds[r], (int)r % 2, seed);
-			before = t.c.f.mem.calls;
-			t.c.f.mem.fail_at = before + nth;
-			work(&t);
-			failed = test_memory_failed(&t.c.f.mem);
-			all = t.c.f.mem.calls - before;
-			failures += t.failures;
-			assert_true(t.failures == 0 || t.failed == EM_ERR_NOMEM);
-			pq_case_close(&t.c);
-			if (!failed)
-				break;
-		}
-		assert_true(failures != 0 || !test_sweeps());
-		print_message("%llu failures of %llu allocations\n", (unsigned long long)failures,
-			      (unsigned long long)all);
+		fault_trials_allocations(&trials, r + r % 2 * 4, 100);
 	}
 }
 
-/* Opening fails, and leaves nothing. */
+static em_status open_queue(void *what)
+{
+	pq_case *t = what;
+	const em_status st = em_pq_open(&t->q, t->f.ctx, &t->opts);
+
+	assert_true((st == EM_OK) == (t->q != NULL));
+	return st;
+}
+
 static void test_opening(void **state)
 {
-	uint64_t nth;
 	pq_case t;
 
 	(void)state;
 	pq_case_open(&t, memory(), &pq_kinds[2], 0, 1);
-	for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1)) {
-		const uint64_t bytes = t.f.mem.bytes;
-
-		t.f.mem.fail_at = t.f.mem.calls + nth;
-		if (em_pq_open(&t.q, t.f.ctx, &t.opts) == EM_OK)
-			break;
-		assert_null(t.q);
-		assert_int_equal(t.err.status, EM_ERR_NOMEM);
-		assert_int_equal(t.f.mem.bytes, bytes);
-	}
-	assert_true(nth > 1);
-	t.f.mem.fail_at = 0;
+	fault_trials_opening(&t.f, open_queue, &t, &t.err);
 	pq_case_close(&t);
 }
 

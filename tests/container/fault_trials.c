@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* fault_trials.c -- see fault_trials.h. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "container/fault_trials.h"
+
+const fault_way fault_ways[FAULT_WAYS] = {
+	{ EM_FAULT_READ, 1, 5 },
+	{ EM_FAULT_WRITE, 1, 5 },
+	{ EM_FAULT_READ | EM_FAULT_WRITE, 7, 5 },
+	{ EM_FAULT_WRITE, 5, 28 },
+	{ EM_FAULT_OPEN | EM_FAULT_SIZE | EM_FAULT_RESIZE | EM_FAULT_RESERVE, 1, 28 },
+};
+
+uint64_t fault_trials_transfers(const fault_trials *s, unsigned number, const fault_way *way, uint64_t most)
+{
+	uint64_t failures = 0, runs = 0, all = 0, nth;
+
+	for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1 + all / most)) {
+		s->open(s->trial, number);
+		s->f->fault[0].sys_errno = way->sys_errno;
+		em_fault_set(&s->f->fault[0], way->ops, nth, way->times);
+		s->work(s->trial);
+		failures += *s->failures;
+		all = s->f->fault[0].count;
+		runs++;
+		s->close(s->trial);
+		if (nth > all)
+			break;
+	}
+	print_message("trials %u, calls %x: %llu failures in %llu runs of %llu\n", number, (unsigned)way->ops,
+		      (unsigned long long)failures, (unsigned long long)runs, (unsigned long long)all);
+	return failures;
+}
+
+void fault_trials_allocations(const fault_trials *s, unsigned number, uint64_t most)
+{
+	uint64_t failures = 0, all = 0, nth;
+
+	for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1 + all / most)) {
+		uint64_t before;
+
+		s->open(s->trial, number);
+		before = s->f->mem.calls;
+		s->f->mem.fail_at = before + nth;
+		s->work(s->trial);
+		all = s->f->mem.calls - before;
+		failures += *s->failures;
+		assert_true(*s->failures == 0 || *s->failed == EM_ERR_NOMEM);
+		s->close(s->trial);
+		if (nth > all)
+			break;
+	}
+	assert_true(failures != 0 || !test_sweeps());
+	print_message("trials %u: %llu failures of %llu allocations\n", number, (unsigned long long)failures,
+		      (unsigned long long)all);
+}
+
+void fault_trials_opening(fixture *f, em_status (*open)(void *what), void *what, const em_errinfo *err)
+{
+	uint64_t nth;
+
+	for (nth = test_nth_after(0, 1);; nth = test_nth_after(nth, 1)) {
+		const uint64_t bytes = f->mem.bytes;
+
+		f->mem.fail_at = f->mem.calls + nth;
+		if (open(what) == EM_OK)
+			break;
+		assert_int_equal(err->status, EM_ERR_NOMEM);
+		assert_int_equal(f->mem.bytes, bytes);
+	}
+	assert_true(nth > 1);
+	f->mem.fail_at = 0;
+}
