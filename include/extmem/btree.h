@@ -150,7 +150,8 @@ EM_API void em_btree_close(em_btree *t);
 EM_API void em_btree_cancel(em_btree *t);
 
 /** The most bytes of memory that a tree of up to `records' records takes; 0 if opts, which may be NULL, is not legal
- *  with the order.  Beside its caches these are 16 for each block on disk. */
+ *  with the order.  Beside its caches these are 16 for each block on disk.  Not among them is what sorts take for calls
+ *  with many records, see em_btree_insert_many(). */
 EM_API uint64_t em_btree_memory(const em_order *order, const em_btree_opts *opts, uint64_t records);
 
 /** Records in it; 0 of NULL. */
@@ -247,7 +248,11 @@ EM_API EM_NODISCARD em_status em_btree_lower_bound_many(em_btree *t, const void 
  * first *inserted of the records in the order of the tree, equal ones in the order of the call.  So what is left is
  * known to who sorts them (stably) and leaves these out.  Of an upsert all may be tried again.
  *
- * Returns as em_sorter_push(), em_sorter_finish(), em_sorter_next(), too.
+ * Memory: up to 32 records are not sorted, and need none.  More need a sorter's, which neither em_btree_open() nor
+ * em_btree_memory() have counted: about the least that em_sort_plan() tells for n records, some 400 KiB for few of
+ * them.  Where there is less the call is EM_ERR_MEMLIMIT before anything has changed; 32 at a time still enter.
+ *
+ * Returns as em_sorter_open(), em_sorter_push(), em_sorter_finish(), em_sorter_next(), too.
  * I/O: that of sorting, and each leaf that is changed is read once, and written.
  */
 EM_API EM_NODISCARD em_status em_btree_insert_many(em_btree *t, const void *records, uint64_t n, uint64_t *inserted);
@@ -258,8 +263,8 @@ EM_API EM_NODISCARD em_status em_btree_upsert_many(em_btree *t, const void *reco
 EM_API EM_NODISCARD em_status em_btree_insert_sorted(em_btree *t, em_sorter *sorted, uint64_t *inserted);
 
 /** Take out, for each of n keys that lie one behind the other, the record with that key, of duplicates the first one,
- *  if there is one; sorted first, likewise.  *erased, which may be NULL, is how many they were, also after a
- *  failure. */
+ *  if there is one.  They are sorted first, likewise, as whole records, which takes memory for 64 more.  *erased, which
+ *  may be NULL, is how many they were, also after a failure. */
 EM_API EM_NODISCARD em_status em_btree_erase_many(em_btree *t, const void *keys, uint64_t n, uint64_t *erased);
 
 /*

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/memory.h"
 #include "container/btree_case.h"
 #include "container/held.h"
 
@@ -384,6 +385,96 @@ static void test_repeated(void **state)
 	}
 }
 
+/* Take what the context has left, but for so many bytes; returns how many that was. */
+static uint64_t take_all_but(btree_case *c, uint64_t left, void **taken)
+{
+	const uint64_t bytes = em_ctx_memory(c->f.ctx) - em_ctx_memory_used(c->f.ctx) - left;
+
+	*taken = emi_alloc(c->f.ctx, (size_t)bytes, &c->err);
+	assert_non_null(*taken);
+	return bytes;
+}
+
+/* A call for many is refused by its sort: nothing has changed, and a few at a time need none. */
+static void refuse_many(btree_case *c, const char *records, const char *keys, size_t n)
+{
+	const uint64_t size = em_btree_size(c->t);
+	uint64_t inserted = 77, upserted = 77, erased = 77;
+
+	assert_int_equal(em_btree_insert_many(c->t, records, n, &inserted), EM_ERR_MEMLIMIT);
+	em_btree_error(c->t, &c->err);
+	assert_int_equal(c->err.status, EM_ERR_MEMLIMIT);
+	assert_non_null(strstr(c->err.text, "at least"));
+	assert_int_equal(em_btree_upsert_many(c->t, records, n, &upserted), EM_ERR_MEMLIMIT);
+	assert_int_equal(em_btree_erase_many(c->t, keys, n, &erased), EM_ERR_MEMLIMIT);
+	assert_true(inserted == 0 && upserted == 0 && erased == 0);
+	assert_int_equal(em_btree_size(c->t), size);
+	btree_case_check(c);
+}
+
+/* Sorting takes memory of the context's that the tree has not counted: without it nothing happens, and with some
+ * more than nothing all does. */
+static void test_little_memory(void **state)
+{
+	enum { N = 500, STEP = 50 * 1024, FEW = 32 };
+	unsigned shape;
+
+	(void)state;
+	for (shape = 0; shape < BTREE_SHAPES; shape += test_step()) {
+		uint64_t key[N], left, bytes;
+		char *records, *keys;
+		btree_case c;
+		uint32_t first;
+		void *taken;
+		size_t i;
+
+		btree_case_open(&c, em_backend_find("memory"), (btree_shape)shape, ROOM, 0);
+		btree_case_make(&c);
+		/* The tree has all its memory, and leaves on a disk. */
+		for (i = 0; i < 20; i++)
+			insert(&c, MANY, ROOM, 0);
+		keys = draw_keys(&c, key, N, ROOM);
+		first = c.inserts + 1;
+		records = draw_records(&c, key, N, ROOM);
+		c.inserts += N;
+		for (left = 0;; left += STEP) {
+			uint64_t inserted = 77;
+			em_status st;
+
+			bytes = take_all_but(&c, left, &taken);
+			if (left == 0) {
+				refuse_many(&c, records, keys, N);
+				erase(&c, FEW, ROOM);
+				insert(&c, FEW, ROOM, 0);
+				insert(&c, FEW, ROOM, 1);
+			}
+			st = em_btree_upsert_many(c.t, records, N, &inserted);
+			if (st == EM_OK)
+				break;
+			assert_int_equal(st, EM_ERR_MEMLIMIT);
+			assert_int_equal(inserted, 0);
+			emi_free(c.f.ctx, taken, (size_t)bytes);
+		}
+		print_message("shape %u: %llu bytes left\n", shape, (unsigned long long)left);
+		assert_true(left != 0 && left < 1 << 20);
+		for (i = 0; i < N; i++) {
+			const size_t at = btree_case_bound(&c, key[i], 0);
+
+			if (at < c.n && c.entry[at].key == key[i])
+				c.entry[at].number = first + (uint32_t)i;
+			else
+				btree_case_put(&c, key[i], first + (uint32_t)i);
+		}
+		erase(&c, N, ROOM);
+		insert(&c, N, ROOM, 0);
+		emi_free(c.f.ctx, taken, (size_t)bytes);
+		btree_case_check(&c);
+		free(records);
+		free(keys);
+		btree_case_close(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_transfers),
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_repeated),
+		cmocka_unit_test(test_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
