@@ -102,7 +102,8 @@ static void report(const peer_mark *m, uint64_t n, const char *phase, uint64_t c
 
 	must(em_btree_stats_get(tree, &s), "stats");
 	snprintf(extra, sizeof extra,
-		 "ops=%" PRIu64 " sum=%" PRIu64 " height=%" PRIu32 " bytes=%" PRIu64 " reads=%" PRIu64 " writes=%" PRIu64
+		 "ops=%" PRIu64 " sum=%" PRIu64 " height=%" PRIu32 " bytes=%" PRIu64
+		 " reads=%" PRIu64 " writes=%" PRIu64
 		 " node_reads=%" PRIu64,
 		 count, sum, s.height, s.leaves * s.leaf_bytes + s.nodes * s.node_bytes, s.leaf_reads, s.leaf_writes,
 		 s.node_reads);

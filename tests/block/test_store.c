@@ -450,7 +450,8 @@ static void test_part(void **state)
 	store_case_open(&s, STORE_READ_ONLY, ALL);
 	buf = emi_buffer_alloc(s.f.ctx, CASE_BLOCK, NULL);
 	assert_non_null(buf);
-	assert_int_equal(emi_store_open_part(&part, s.file, AT * CASE_BLOCK, BLOCKS * CASE_BLOCK, arrived, &err), EM_OK);
+	assert_int_equal(emi_store_open_part(&part, s.file, AT * CASE_BLOCK, BLOCKS * CASE_BLOCK, arrived, &err),
+			 EM_OK);
 	assert_int_equal(emi_store_length(part), BLOCKS * CASE_BLOCK);
 	assert_true(emi_store_read_only(part));
 	for (i = 0; i < BLOCKS; i++) {
