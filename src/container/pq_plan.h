@@ -48,11 +48,10 @@ uint64_t emi_pq_plan_run(const emi_pq_plan *plan, const emi_pq_items *items);
 /* Levels of sequences on disks that n items need. */
 uint32_t emi_pq_plan_levels(const emi_pq_plan *plan, const emi_pq_items *items, uint64_t n);
 
-/* Blocks of sequences in memory: those on disks, the one that is made, and those that were left by merges that
- * failed. */
+/* Blocks of sequences in memory: those on disks, the one that is made, and the pool's. */
 static inline uint32_t emi_pq_plan_blocks(const emi_pq_plan *p)
 {
-	return p->sequences + 4 + p->nwrite + p->nprefetch;
+	return p->sequences + 1 + p->nwrite + p->nprefetch;
 }
 
 /* What a block on disk takes in memory: an entry in a list that is there twice while it grows. */

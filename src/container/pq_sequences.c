@@ -80,6 +80,8 @@ static void drop(emi_pq_sequences *s, emi_pq_sequence **at)
 
 	if (q->in != NULL)
 		emi_kway_remove(q->in, &q->source);
+	if (q == s->begun)
+		s->begun = NULL;
 	*at = q->next;
 	s->n[q->came_back][q->level]--;
 	*(q->level == 0 ? &s->in_memory : &s->on_disks) -= 1;
@@ -315,34 +317,76 @@ static em_status write_block(emi_pq_sequence *q, char *buf, em_bid bid, uint64_t
 	return EM_OK;
 }
 
-/* Make a sequence of n items of a merge, or of those that can be had.  What may fail comes before items are taken, or
- * leaves a block that is shorter.  The place of the second block is there before the first one, which is not written,
- * is filled: so who tries again and again does not make more and more sequences. */
-static em_status write_all(emi_pq_sequence *q, emi_kway *k, uint64_t n, em_errinfo *err)
+/* Have the last block of a sequence in a buffer of the pool again, as it is not full.  It stays on the disk until it is
+ * written anew. */
+static em_status reopen_block(emi_pq_sequence *q, char **buf, em_bid *bid, em_errinfo *err)
 {
 	emi_pq_sequences *s = q->all;
-	const uint64_t per = per_block(s);
-	em_bid bid = { 0, 0, 0 };
-	char *buf = NULL;
-	uint64_t got;
-	em_status st = n > per ? prepare_block(q, &buf, &bid, err) : EM_OK;
+	em_status st = lend(s, buf, err);
 
 	if (st != EM_OK)
 		return st;
-	st = fill(s, k, q->buf, n < per ? n : per, &got, err);
-	q->source.at = q->buf;
-	q->source.end = q->buf + got * s->items->bytes;
+	*bid = q->block[q->blocks - 1].bid;
+	st = emi_block_pool_read(s->pool, buf, *bid, err);
+	if (st != EM_OK) {
+		emi_block_pool_return(s->pool, *buf);
+		*buf = NULL;
+		return st;
+	}
+	q->blocks--;
+	s->blocks_on_disks--;
+	return EM_OK;
+}
+
+/* Fill what room the block in memory has, if it is the last one.  *got is how many items that were. */
+static em_status fill_first(emi_pq_sequence *q, emi_kway *k, uint64_t n, uint64_t *got, em_errinfo *err)
+{
+	const size_t item = q->all->items->bytes;
+	const char *end = q->buf + per_block(q->all) * item;
+	uint64_t room;
+	em_status st;
+
+	*got = 0;
+	if (q->taken != q->blocks)
+		return EM_OK;
+	if (q->source.at == q->source.end)
+		q->source.at = q->source.end = q->buf;
+	room = (uint64_t)(end - q->source.end) / item;
+	st = fill(q->all, k, q->buf + (q->source.end - q->buf), n < room ? n : room, got, err);
+	q->source.end += *got * item;
+	return st;
+}
+
+/* Have a sequence get n more items of a merge, or those that can be had.  What may fail comes before items are taken,
+ * or leaves a block that is shorter. */
+static em_status write_all(emi_pq_sequence *q, emi_kway *k, uint64_t n, em_errinfo *err)
+{
+	emi_pq_sequences *s = q->all;
+	const size_t item = s->items->bytes;
+	const uint64_t per = per_block(s);
+	uint64_t got = 0, has = 0; /* items of the block in buf */
+	em_bid bid = { 0, 0, 0 };
+	char *buf = NULL;
+	em_status st;
+
+	if (n != 0 && q->taken != q->blocks && q->last != per) {
+		has = q->last;
+		st = reopen_block(q, &buf, &bid, err);
+	} else {
+		st = fill_first(q, k, n, &got, err);
+	}
 	for (n -= got, s->moved += got; st == EM_OK && n != 0; n -= got, s->moved += got) {
 		if (buf == NULL)
 			st = prepare_block(q, &buf, &bid, err);
 		if (st != EM_OK)
 			return st;
-		st = fill(s, k, buf, n < per ? n : per, &got, err);
-		if (got == 0)
+		st = fill(s, k, buf + has * item, n < per - has ? n : per - has, &got, err);
+		if (has + got == 0)
 			break;
-		if (write_block(q, buf, bid, got, err) != EM_OK)
+		if (write_block(q, buf, bid, has + got, err) != EM_OK)
 			return err->status;
 		buf = NULL;
+		has = 0;
 	}
 	if (buf != NULL)
 		give_back_block(s, buf, bid);
@@ -409,20 +453,33 @@ static void make_way(const emi_pq_sequence *made)
 	s->ranks[0]++;
 }
 
+/* Have a sequence for what these levels are merged to, with a block of memory. */
+static emi_pq_sequence *begin(emi_pq_sequences *s, int came_back, uint32_t high, em_errinfo *err)
+{
+	emi_pq_sequence *made = emi_pq_sequence_new(s, err);
+
+	if (made == NULL)
+		return NULL;
+	made->came_back = came_back;
+	made->level = high + 1 < EMI_PQ_LEVELS ? high + 1 : high;
+	made->buf = emi_buffers_take(&s->blocks, err);
+	if (made->buf != NULL)
+		return made;
+	free_sequence(made);
+	return NULL;
+}
+
 static em_status merge_into(emi_pq_sequence *made, emi_kway *k, int came_back, uint32_t low, uint32_t high,
 			    em_errinfo *err)
 {
 	emi_pq_sequences *s = made->all;
+	uint64_t n, rank;
 	emi_pq_sequence *q;
 	em_status st;
-	uint64_t n;
 
-	made->came_back = came_back;
-	made->level = high + 1 < EMI_PQ_LEVELS ? high + 1 : high;
-	made->buf = emi_buffers_take(&s->blocks, err);
-	if (made->buf == NULL)
-		return err->status;
-	n = move_to(s, k, came_back, low, high, &made->rank);
+	n = move_to(s, k, came_back, low, high, &rank);
+	if (made != s->begun)
+		made->rank = rank;
 	hint(s, k);
 	st = write_all(made, k, n, err);
 	for (q = s->first; q != NULL; q = q->next) {
@@ -434,16 +491,30 @@ static em_status merge_into(emi_pq_sequence *made, emi_kway *k, int came_back, u
 	}
 	if (st != EM_OK && high == 0)
 		undo(made, came_back);
-	else if (st != EM_OK)
+	else if (st != EM_OK && made != s->begun)
 		make_way(made);
 	s->merged++;
 	return st;
 }
 
-/* Merge all sequences of these levels to one of the level above. */
+/* A new sequence is in the list, if it has anything.  If its merge has failed, that is to go on later. */
+static void list(emi_pq_sequences *s, emi_pq_sequence *made, uint32_t low, uint32_t high, int failed)
+{
+	if (count(made) == 0) {
+		free_sequence(made);
+		return;
+	}
+	insert(s, made);
+	s->begun = failed ? made : NULL;
+	s->begun_low = low;
+	s->begun_high = high;
+}
+
+/* Merge all sequences of these levels to one of the level above, or go on with that. */
 static em_status merge(emi_pq_sequences *s, int came_back, uint32_t low, uint32_t high, em_errinfo *err)
 {
-	emi_pq_sequence *made = NULL;
+	const int anew = s->begun == NULL;
+	emi_pq_sequence *made = s->begun;
 	uint32_t n = 0, level;
 	emi_kway k;
 	em_status st = need_pool(s, err);
@@ -455,26 +526,34 @@ static em_status merge(emi_pq_sequences *s, int came_back, uint32_t low, uint32_
 		st = emi_kway_open(&k, &s->items->by, &s->kway_opts, err);
 	if (st == EM_OK)
 		st = emi_kway_reserve(&k, n, err);
-	if (st == EM_OK) {
-		made = emi_pq_sequence_new(s, err);
-		st = made != NULL ? merge_into(made, &k, came_back, low, high, err) : err->status;
+	if (st == EM_OK && anew) {
+		made = begin(s, came_back, high, err);
+		st = made != NULL ? EM_OK : err->status;
 	}
+	if (st == EM_OK)
+		st = merge_into(made, &k, came_back, low, high, err);
 	emi_kway_close(&k);
 	drop_empty(s);
-	if (made != NULL && count(made) != 0)
-		insert(s, made);
-	else if (made != NULL)
-		free_sequence(made);
+	if (anew && made != NULL)
+		list(s, made, low, high, st != EM_OK);
+	else if (st == EM_OK)
+		s->begun = NULL;
 	return st;
 }
 
-/* Which levels to merge, if there are too many sequences on disks: a level with enough of them, or else enough of the
- * lowest levels.  1: there are some. */
+/* Which levels to merge, if a merge was begun, or if there are too many sequences on disks: a level with enough of
+ * them, or else enough of the lowest levels.  1: there are some. */
 static int too_many(const emi_pq_sequences *s, int *came_back, uint32_t *low, uint32_t *high)
 {
 	uint32_t n[2] = { 0, 0 }, level, sum = 0;
 	int c;
 
+	if (s->begun != NULL) {
+		*came_back = s->begun->came_back;
+		*low = s->begun_low;
+		*high = s->begun_high;
+		return 1;
+	}
 	for (c = 0; c < 2; c++)
 		for (level = 1; level <= s->level; level++) {
 			n[c] += s->n[c][level];

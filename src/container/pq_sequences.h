@@ -19,7 +19,9 @@
  * key of all that are not hinted at.  So each block has that in memory, beside its id.
  *
  * Merging may fail at any time.  Sequences in memory are as they were then.  Of those on disks, what was merged by then
- * is a sequence, and the rest is where it was: it, and all that was behind, has a rank that is higher by one.
+ * is a sequence, and the rest is where it was: it, and all that was behind, has a rank that is higher by one.  Before
+ * anything else is merged, that merge goes on, and its sequence gets longer.  So failures, however many, leave one
+ * sequence more than there were.
  */
 #ifndef EMI_PQ_SEQUENCES_H
 #define EMI_PQ_SEQUENCES_H
@@ -74,6 +76,8 @@ struct emi_pq_sequences {
 	emi_kway kway;          /* of all */
 	emi_kway_opts kway_opts;
 	emi_pq_sequence *first;
+	emi_pq_sequence *begun; /* what a merge that failed has made by now, or NULL; ... */
+	uint32_t begun_low, begun_high; /* ... of these levels */
 	uint32_t n[2][EMI_PQ_LEVELS]; /* by came_back and level */
 	uint32_t in_memory;     /* of level 0 */
 	uint32_t on_disks;      /* of others */

@@ -366,6 +366,39 @@ static void test_merges_fail_often(void **state)
 	}
 }
 
+/* A merge fails a few blocks later each time that it is tried: it comes to its end all the same. */
+static void test_merges_fail_again(void **state)
+{
+	unsigned r;
+
+	(void)state;
+	for (r = 0; r < 16; r += test_step()) {
+		uint64_t i;
+		trial t;
+
+		open_trial(&t, kinds[r % 4], (int)(r / 4 % 2), test_seed() + r);
+		for (i = 0; i < 4 * PUSHES / t.c.kind->bytes; i += 100) {
+			const uint64_t pushes = t.c.pushes + 100;
+			unsigned tries;
+
+			draw(&t, 100, r < 8 ? 1 : 0);
+			for (tries = 0; tries < TRIES && t.c.pushes != pushes; tries++) {
+				em_fault_set(&t.c.f.fault[0], EM_FAULT_READ | (r % 2 ? EM_FAULT_WRITE : 0),
+					     1 + test_below(&t.c.f.rng, 15), 1 + r % 2 * 4);
+				(void)push(&t, pushes - t.c.pushes);
+			}
+			assert_true(tries < TRIES);
+			if (i % 1000 == 0)
+				pop_all(&t, test_below(&t.c.f.rng, 300));
+		}
+		em_fault_set(&t.c.f.fault[0], 0, 0, 0);
+		while (t.c.n != 0)
+			pop_all(&t, 1000);
+		assert_int_equal(pq_case_stats(&t.c).blocks, 0);
+		pq_case_close(&t.c);
+	}
+}
+
 /* When the disk is full that is told, with how many entered; popping makes room, and a second try succeeds. */
 static void test_full_disk(void **state)
 {
@@ -487,6 +520,7 @@ int main(void)
 		cmocka_unit_test(test_opening),
 		cmocka_unit_test(test_disk_fails),
 		cmocka_unit_test(test_merges_fail_often),
+		cmocka_unit_test(test_merges_fail_again),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_comparison_fails),
 		cmocka_unit_test(test_key_fails),
