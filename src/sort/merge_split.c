@@ -351,7 +351,8 @@ static em_status cut_files(splitting *c, em_errinfo *err)
 		st = cut_file(c, i, err);
 	for (i = 0; i < c->s->parts; i++)
 		c->s->begin[i + 1] += c->s->begin[i];
-	return st;
+	/* A comparison may have failed: views of the job would not know. */
+	return st == EM_OK ? emi_job_check(c->job, err) : st;
 }
 
 /* Sizes of the inputs, all of them regular files. */

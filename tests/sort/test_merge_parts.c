@@ -366,6 +366,15 @@ static void test_own(void **state)
 	}
 }
 
+/* Nothing is made when a comparison fails. */
+static void assert_fails_at(files_case *c, em_ctx *ctx, const em_order *order, uint64_t *left, uint64_t at)
+{
+	*left = at;
+	assert_int_equal(case_merge(c, ctx, order), EM_ERR_USER);
+	assert_non_null(strstr(c->err.text, "comparison"));
+	assert_int_equal(access(c->out, F_OK), -1);
+}
+
 /* A function that fails, on whichever thread. */
 static void test_failing_function(void **state)
 {
@@ -386,12 +395,11 @@ static void test_failing_function(void **state)
 	case_assert_sorted(&c, order);
 	unlink(c.out);
 	all = UINT64_MAX - left;
-	for (at = test_nth_after(0, 1 + all / 20); at <= all; at = test_nth_after(at, 1 + all / 20)) {
-		left = at;
-		assert_int_equal(case_merge(&c, ctx, order), EM_ERR_USER);
-		assert_non_null(strstr(c.err.text, "comparison"));
-		assert_int_equal(access(c.out, F_OK), -1);
-	}
+	for (at = test_nth_after(0, 1 + all / 20); at <= all; at = test_nth_after(at, 1 + all / 20))
+		assert_fails_at(&c, ctx, order, &left, at);
+	/* The first ones are for where parts begin. */
+	for (at = test_nth_after(0, 15); at <= 800; at = test_nth_after(at, 15))
+		assert_fails_at(&c, ctx, order, &left, at);
 	case_close(&c, ctx, order);
 }
 
