@@ -10,9 +10,9 @@
 
 #define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are
 				   wanted, ... */
-#define AHEAD_EACH 120u         /* ... and so many at most for each disk, which can have them all under way */
-#define AHEAD_FIRST 48u         /* ... and at the beginning so many for each and those that were passed: requests that
-				   are under way together end together, and nothing can be copied before */
+#define AHEAD_EACH 120u         /* ... and so many at most for each disk, ... */
+#define AHEAD_FIRST 64u         /* ... but before one was passed no more than so many: requests that are under way
+				   together end together, and nothing can be copied before */
 #define RANGE_LEAST 16u         /* so many leaves are a range */
 #define ALL_SHARE 4u            /* who has passed this part of the frames is taken to pass through very many leaves */
 #define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
@@ -78,13 +78,12 @@ static uint32_t ahead_most(const em_btree_cursor *c)
 {
 	const em_btree *t = c->tree;
 	const uint32_t disks = emi_store_disks(t->leaves.store), share = t->plan.leaf_frames / AHEAD_SHARE;
-	const uint64_t some = (uint64_t)AHEAD_FIRST * disks + c->passed, each = (uint64_t)AHEAD_EACH * disks;
-	const uint64_t most = each < EMI_BTREE_AHEAD_MOST ? each : EMI_BTREE_AHEAD_MOST;
-	const uint64_t least = some < most ? some : most;
+	const uint64_t each = (uint64_t)(c->passed == 0 ? AHEAD_FIRST : AHEAD_EACH) * disks;
+	const uint32_t most = each < EMI_BTREE_AHEAD_MOST ? (uint32_t)each : EMI_BTREE_AHEAD_MOST;
 
 	if (share == 0)
 		return 1;
-	return share < least ? share : (uint32_t)least;
+	return share < most ? share : most;
 }
 
 /* What it passes through, when so many leaves are wanted. */

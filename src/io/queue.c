@@ -88,6 +88,17 @@ emi_request *emi_queue_take(emi_queue *q)
 	return take(q, first_list(q));
 }
 
+emi_request *emi_queue_take_beside(emi_queue *q, const emi_request *rq, size_t most)
+{
+	const unsigned list = list_of(rq);
+	const emi_request *next = q->head[list];
+
+	if (list != EMI_LIST_READ || !next || next->file != rq->file || next->offset != rq->offset + rq->bytes ||
+	    next->buf != (char *)rq->buf + rq->bytes || next->bytes > most)
+		return NULL;
+	return take(q, list);
+}
+
 emi_request *emi_queue_take_chore(emi_queue *q)
 {
 	return take(q, EMI_LIST_CHORE);

@@ -32,13 +32,16 @@ enum { EMI_IO_THREADS = 4, EMI_IO_THREADS_MAX = 16, EMI_IO_DEPTH = 128, EMI_IO_D
 
 #define EMI_IO_STACK 32768u
 
+/* The most bytes of several requests that are handed over as one transfer. */
+#define EMI_IO_JOINED ((size_t)512 << 10)
+
 /* What a transfer takes as long as nothing is known, and the most that one counts for. */
 #define EMI_IO_SERVICE_NS 500000u
 
-/* A transfer that was handed to the backend. */
+/* A transfer that was handed to the backend.  It is that of several requests when they are side by side. */
 typedef struct emi_slot {
 	em_transfer transfer;
-	emi_request *rq;
+	emi_request *rq;        /* the first; each knows the next one */
 	struct emi_slot *next;  /* in the list of free ones */
 } emi_slot;
 
@@ -201,6 +204,10 @@ static inline uint32_t emi_queue_due(const emi_queue *q)
 
 /* Next transfer to run, or NULL. */
 emi_request *emi_queue_take(emi_queue *q);
+
+/* The read whose turn comes after that of rq, if rq is one, too, and it goes on in the file and in memory where rq ends,
+ * and is of no more than so many bytes; or NULL.  Writes are not joined: one that fails would be made twice. */
+emi_request *emi_queue_take_beside(emi_queue *q, const emi_request *rq, size_t most);
 
 /* Next chore, or NULL. */
 emi_request *emi_queue_take_chore(emi_queue *q);

@@ -3,6 +3,8 @@
  * queue_async.c -- transfers that the backend makes on its own.
  *
  * A request takes a slot and is handed over by whoever submits it; the kernel does the rest while everybody computes.
+ * Reads that are side by side in the file and in memory are handed over as one, which takes the kernel and the disk less
+ * time; if that fails, or is short, each of them is made anew by itself.
  * No thread is needed to collect it: the one that waits does that, for all requests of the file.  Reaping is a turn:
  * one thread at a time has it (`reaping'), other waiters sleep until their request is done or the turn is free.
  * Only when there are more requests than slots must somebody move them up while everybody computes: then a
@@ -36,7 +38,31 @@ static void release(emi_queue *q, emi_slot *slot)
 	q->free = slot;
 }
 
-/* Move up to EMI_IO_BATCH waiting requests to slots. */
+/* Fill a slot's transfer in: that of rq, and of those beside it. */
+static void join(emi_queue *q, emi_slot *slot, emi_request *rq, uint64_t now)
+{
+	em_transfer t = {NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL};
+	emi_request *last = NULL;
+
+	slot->rq = rq;
+	t.buf = rq->buf;
+	t.offset = rq->offset;
+	t.write = rq->kind == EMI_WRITE;
+	t.owner = slot;
+	t.handle = rq->file->handle;
+	do {
+		if (last)
+			last->next = rq;
+		last = rq;
+		last->next = NULL;
+		t.bytes += last->bytes;
+		emi_queue_begin(q, last, now);
+		rq = t.bytes < EMI_IO_JOINED ? emi_queue_take_beside(q, last, EMI_IO_JOINED - t.bytes) : NULL;
+	} while (rq);
+	slot->transfer = t;
+}
+
+/* Move waiting requests to up to EMI_IO_BATCH slots. */
 static uint32_t fill(emi_queue *q, em_transfer **list)
 {
 	const uint64_t now = q->queued > 0 ? emi_now_ns() : 0;
@@ -44,22 +70,21 @@ static uint32_t fill(emi_queue *q, em_transfer **list)
 
 	while (n < EMI_IO_BATCH && q->free && q->queued > 0) {
 		emi_slot *slot = q->free;
-		emi_request *rq = emi_queue_take(q);
-		em_transfer t = {NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL};
 
 		q->free = slot->next;
-		slot->rq = rq;
-		t.buf = rq->buf;
-		t.bytes = rq->bytes;
-		t.offset = rq->offset;
-		t.write = rq->kind == EMI_WRITE;
-		t.owner = slot;
-		t.handle = rq->file->handle;
-		slot->transfer = t;
+		join(q, slot, emi_queue_take(q), now);
 		list[n++] = &slot->transfer;
-		emi_queue_begin(q, rq, now);
 	}
 	return n;
+}
+
+/* They go back to the front of their list, the last one first. */
+static void put_back(emi_queue *q, emi_request *rq)
+{
+	if (!rq)
+		return;
+	put_back(q, rq->next);
+	emi_queue_put_back(q, rq);
 }
 
 /* The backend took none of these: 1 to go on trying. */
@@ -75,7 +100,7 @@ static int refused(emi_queue *q, em_transfer *const *list, uint32_t n, int e)
 	for (i = n; i-- > 0;) {
 		emi_slot *slot = slot_of(list[i]);
 
-		emi_queue_put_back(q, slot->rq);
+		put_back(q, slot->rq);
 		release(q, slot);
 	}
 	if (run)
@@ -117,6 +142,32 @@ void emi_async_pump(emi_queue *q)
 	}
 }
 
+/* A transfer is over.  If that of several requests was not made whole each of them is made anew, by itself. */
+static void settle(emi_request *first, int64_t result)
+{
+	emi_request *rq;
+
+	if (!first->next) {
+		emi_request_settle(first, result);
+		return;
+	}
+	for (rq = first; rq && result >= 0; rq = rq->next)
+		result -= (int64_t)rq->bytes;
+	for (rq = first; rq; rq = rq->next)
+		emi_request_settle(rq, result == 0 ? (int64_t)rq->bytes : -EINTR);
+}
+
+/* The same, for the queue. */
+static void complete(emi_queue *q, emi_request *rq)
+{
+	emi_request *next;
+
+	for (; rq; rq = next) {
+		next = rq->next;
+		emi_queue_complete(q, rq);
+	}
+}
+
 static void reap(emi_queue *q, int64_t timeout_ns)
 {
 	em_transfer *list[EMI_IO_BATCH];
@@ -143,10 +194,10 @@ static void reap(emi_queue *q, int64_t timeout_ns)
 	emi_async_pump(q);
 	pthread_mutex_unlock(&q->lock);
 	for (i = 0; i < n; i++)
-		emi_request_settle(done[i], result[i]);
+		settle(done[i], result[i]);
 	pthread_mutex_lock(&q->lock);
 	for (i = 0; i < n; i++)
-		emi_queue_complete(q, done[i]);
+		complete(q, done[i]);
 	if (q->waiters > 0)
 		pthread_cond_broadcast(&q->done);
 	if (q->queued + q->chores > 0)

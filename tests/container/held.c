@@ -33,6 +33,12 @@ static void held_close_channel(void *channel, int forked)
 	(void)forked;
 }
 
+/* Of how many blocks is it? */
+static uint64_t blocks(const held *h, const em_transfer *t)
+{
+	return h->block > 1 && t->bytes > h->block ? t->bytes / h->block : 1;
+}
+
 static int held_submit(void *channel, em_transfer *const *list, uint32_t n)
 {
 	held *h = channel;
@@ -49,14 +55,19 @@ static int held_reap(void *channel, em_transfer **list, uint32_t max, int64_t ti
 {
 	held *h = channel;
 	em_transfer *t;
+	uint64_t some, all = 0;
+	uint32_t k;
 
 	if (timeout_ns == 0 || max == 0)
 		return 0;
 	pthread_mutex_lock(&h->lock);
 	assert_true(h->n != 0);
 	t = h->list[0];
-	h->done[t->write != 0]++;
-	h->together[t->write != 0] += h->n;
+	for (k = 0; k < h->n; k++)
+		all += blocks(h, h->list[k]);
+	some = blocks(h, t);
+	h->done[t->write != 0] += some;
+	h->together[t->write != 0] += some * all;
 	memmove(h->list, h->list + 1, --h->n * sizeof *h->list);
 	pthread_mutex_unlock(&h->lock);
 	t->result = t->write ? h->inner->write(t->handle, t->buf, t->bytes, t->offset)

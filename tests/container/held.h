@@ -18,8 +18,9 @@ typedef struct held {
 	pthread_mutex_t lock;
 	em_transfer *list[HELD_MOST]; /* under way */
 	uint32_t n;
+	size_t block;           /* set by the test, or 0: a transfer of several blocks counts as so many */
 	uint64_t done[2];       /* reads and writes that are done, ... */
-	uint64_t together[2];   /* ... and the sum of how many transfers were under way at the end of each */
+	uint64_t together[2];   /* ... and the sum of how many were under way at the end of each */
 } held;
 
 /* Files are those of another backend, which makes blocking transfers. */

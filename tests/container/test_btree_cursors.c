@@ -179,6 +179,7 @@ static void test_ahead(void **state)
 
 	(void)state;
 	held_init(&h, em_backend_find("syscall"));
+	h.block = BLOCK;
 	btree_case_open(&c, &h.backend, BTREE_U64, 1, 0);
 	c.opts.cache_bytes = (uint64_t)160 * BLOCK;
 	c.opts.node_cache_bytes = (uint64_t)64 * BLOCK;
@@ -233,6 +234,7 @@ static void cold_open(cold *k)
 
 	k->frames = COLD_FRAMES;
 	held_init(&k->h, em_backend_find("syscall"));
+	k->h.block = BLOCK;
 	btree_case_open(c, &k->h.backend, BTREE_U64, 1, 0);
 	k->dir = test_dir_make();
 	k->path = test_path(k->dir, "tree");

@@ -184,6 +184,7 @@ static void test_transfers(void **state)
 	(void)state;
 	assert_non_null(key);
 	held_init(&h, em_backend_find("syscall"));
+	h.block = BLOCK;
 	btree_case_open(&c, &h.backend, BTREE_U64, 1, 0);
 	c.opts.cache_bytes = (uint64_t)512 * BLOCK;
 	c.opts.node_cache_bytes = (uint64_t)64 * BLOCK;

@@ -154,13 +154,13 @@ static int gate_reap(void *handle, em_transfer **list, uint32_t max, int64_t tim
 		g->broken = 1;
 	while (n < max && n < 2 && g->holds > 0) {
 		em_transfer *t = g->held[--g->holds];
-		size_t bytes = g->half ? t->bytes / 2 : t->bytes;
+		size_t bytes = g->fails ? 0 : g->half ? t->bytes / 2 : t->bytes;
 
 		if (t->write)
 			memcpy(g->data + t->offset, t->buf, bytes);
 		else
 			memcpy(t->buf, g->data + t->offset, bytes);
-		t->result = (int64_t)bytes;
+		t->result = g->fails ? -g->fails : (int64_t)bytes;
 		list[n++] = t;
 	}
 	pthread_mutex_unlock(&g->lock);

@@ -38,6 +38,7 @@ typedef struct gate {
 	int refuse;             /* submit fails with this */
 	int broken;             /* the library did what it promised not to */
 	int half;               /* asynchronous transfers move half */
+	int fails;              /* or nothing, and fail with this */
 	int one_write;          /* writes to a file get on one at a time */
 } gate;
 

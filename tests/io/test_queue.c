@@ -288,7 +288,7 @@ static void test_depth(void **state)
 
 	(void)state;
 	for (i = 0; i < 100; i++)
-		emi_read(f, &g->rq[i], buf[i], 64, i * 64, NULL);
+		emi_read(f, &g->rq[i], buf[i], 64, i * PAGE, NULL);
 	gate_await(g, &g->taken, 100);
 	assert_true(g->most_held <= 4);
 	gate_assert_done(g, 100);
@@ -348,6 +348,85 @@ static void test_gather(void **state)
 	emi_file_gather(f, 0);
 	gate_assert_done(g, 6 + 2 * EMI_IO_BATCH);
 	assert_int_equal(f->queue->threads, 0);
+	gate_end(g);
+}
+
+/* Gather requests for all of n pieces of a file, each of so many bytes, to memory that lies in the same order. */
+static void gather_pieces(gate *g, char *buf, unsigned n, size_t bytes, int write)
+{
+	unsigned i;
+
+	emi_file_gather(g->f, 1);
+	for (i = 0; i < n; i++) {
+		if (write)
+			emi_write(g->f, &g->rq[i], buf + i * bytes, bytes, i * bytes, NULL);
+		else
+			emi_read(g->f, &g->rq[i], buf + i * bytes, bytes, i * bytes, NULL);
+	}
+	emi_file_gather(g->f, 0);
+}
+
+/* Reads that are side by side in the file and in memory are handed over as one; if that is not whole, or is not taken,
+ * each is made by itself. */
+static void test_joined(void **state)
+{
+	enum { N = EMI_IO_BATCH, BYTES = EMI_IO_JOINED / 8 };
+	enum { WHOLE, HALF, FAILS, BUSY, REFUSED, ENDS };
+	static char buf[N * BYTES];
+	unsigned how, i;
+
+	(void)state;
+	for (how = WHOLE; how < ENDS; how++) {
+		gate *g = gate_make(2, 1);
+		em_file *f = gate_file(g, 0);
+		em_io_stats stats = EM_IO_STATS_INIT;
+
+		for (i = 0; i < sizeof g->data; i++)
+			g->data[i] = (char)(i * 7 + i / PAGE);
+		memset(buf, 0, sizeof buf);
+		g->half = how == HALF;
+		g->fails = how == FAILS ? EIO : 0;
+		g->refuse = how == BUSY ? EAGAIN : how == REFUSED ? ENOSYS : 0;
+		gather_pieces(g, buf, N, BYTES, 0);
+		gate_assert_done(g, N);
+		assert_int_equal(g->taken, how < BUSY ? 2 : 0);
+		assert_int_equal(g->entered, how == WHOLE ? 0 : N);
+		assert_memory_equal(buf, g->data, sizeof buf);
+		emi_file_stats(f, &stats);
+		assert_int_equal(stats.reads, N);
+		assert_int_equal(stats.bytes_read, sizeof buf);
+		gate_end(g);
+	}
+}
+
+/* Reads of which one is not beside the one before, in the file or in memory, are several transfers; writes always are.
+ */
+static void test_not_joined(void **state)
+{
+	enum { N = EMI_IO_BATCH };
+	static char buf[2 * N][PAGE];
+	gate *g = gate_make(2, 1);
+	em_file *f = gate_file(g, 0);
+	unsigned i;
+
+	(void)state;
+	memset(g->data, 1, sizeof g->data);
+	emi_file_gather(f, 1);
+	for (i = 0; i < N; i++) {
+		/* A gap in memory behind the fifth, one in the file behind the tenth, and the last is another piece. */
+		const unsigned at = i < 5 ? i : i + 1, page = i < 10 ? i : i + 1;
+
+		emi_read(f, &g->rq[i], buf[at], i == N - 1 ? 64 : PAGE, page * PAGE, NULL);
+	}
+	emi_file_gather(f, 0);
+	assert_int_equal(g->taken, 3);
+	gate_assert_done(g, N);
+	assert_int_equal(g->entered, 0);
+	for (i = 0; i < N; i++)
+		assert_int_equal(buf[i < 5 ? i : i + 1][0], 1);
+	gather_pieces(g, buf[0], N, PAGE, 1);
+	assert_int_equal(g->taken, 3 + N);
+	gate_assert_done(g, N);
 	gate_end(g);
 }
 
@@ -587,6 +666,8 @@ int main(void)
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_no_thread_needed),
 		cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_joined),
+		cmocka_unit_test(test_not_joined),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_priorities),
 		cmocka_unit_test(test_cancel),
