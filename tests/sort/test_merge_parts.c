@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_merge_parts.c -- merging sorted files on several threads: merge_split.c, merge_parts.c.
+ * test_merge_parts.c -- merging sorted files on several threads: merge_parts.c.
  *
  * What comes out is the same for every number of threads, and what sorting all records stably gives.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,18 +12,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <extmem/sys/fault.h>
 
 #include "common/phase.h"
 #include "key/normalise.h"
-#include "sort/files_case.h"
-#include "sort/job.h"
 #include "sort/merge_split.h"
-#include "sort/plan_job.h"
-#include "sort/plan_vary.h"
+#include "sort/parts_case.h"
 
 typedef struct own {
 	uint64_t key;
@@ -41,52 +32,10 @@ typedef struct own {
 
 #define NATIVE (EMI_BIG_ENDIAN ? EM_KEY_BIG_ENDIAN : 0)
 
-#define THREADS (TEST_TSAN ? 2u : 4u)
-#define MEMORY (32 * MIB)
-#define LINE_USUAL 120u
-
 /* Slow builds try so much less. */
 static unsigned slower(void)
 {
 	return TEST_TSAN ? 16 : test_fewer() > 1 ? 4 : 1;
-}
-
-static em_ctx *open_ctx(uint64_t memory, uint32_t threads, int32_t direct)
-{
-	em_ctx_opts o = sort_ctx_opts();
-
-	o.memory = memory;
-	o.threads = threads;
-	o.direct = direct;
-	return sort_ctx(&o);
-}
-
-static void add_line(lines *l, test_rng *rng, size_t n, unsigned few)
-{
-	unsigned char line[1024], *p = n <= sizeof(line) ? line : malloc(n);
-	size_t i;
-
-	assert_non_null(p);
-	for (i = 0; i < n; i++)
-		p[i] = (unsigned char)(i % 9 == 8 ? ' ' : '0' + (i < few ? test_below(rng, 10) : 3));
-	lines_add(l, p, n);
-	if (p != line)
-		free(p);
-}
-
-/* About so many bytes of lines; one in some hundred is longer, up to `most'. */
-static void add_lines(lines *l, test_rng *rng, size_t bytes, size_t most, unsigned few)
-{
-	size_t sum = 0;
-
-	while (sum < bytes) {
-		size_t n = (size_t)test_below(rng, 2 * LINE_USUAL);
-
-		if (most != 0 && test_below(rng, 500) == 0)
-			n = (size_t)test_below(rng, most);
-		add_line(l, rng, n, few);
-		sum += n + 1;
-	}
 }
 
 enum { BY_SHAPE = -1, OWN = -2, COMPARES = -3 };
@@ -99,11 +48,9 @@ typedef struct ordering {
 
 static int compare_own(const void *a, const void *b, void *user)
 {
-	uint64_t *left = user;
 	uint64_t x, y;
 
-	if (left != NULL && __atomic_fetch_sub(left, 1, __ATOMIC_RELAXED) == 1)
-		return EM_CMP_ERROR;
+	(void)user;
 	memcpy(&x, a, sizeof x);
 	memcpy(&y, b, sizeof y);
 	return (x > y) - (x < y);
@@ -139,8 +86,8 @@ static void drop_all_ways(files_case *c, const ordering *o, uint64_t memory)
 	if (TEST_TSAN && calls % 3 == 1)
 		return;
 	c->opts.flags |= EM_SORT_UNIQUE;
-	for (threads = 1; threads <= THREADS; threads++) {
-		em_ctx *ctx = open_ctx(memory, threads, threads % 2 != 0 ? EM_DIRECT_TRY : EM_DIRECT_OFF);
+	for (threads = 1; threads <= PARTS_THREADS; threads++) {
+		em_ctx *ctx = parts_ctx(memory, threads, threads % 2 != 0 ? EM_DIRECT_TRY : EM_DIRECT_OFF);
 		em_order *order = order_of(ctx, o);
 
 		if (kind == 0) {
@@ -165,7 +112,7 @@ static void drop_all_ways(files_case *c, const ordering *o, uint64_t memory)
 		assert_int_equal(c->stats.records_out, out);
 		assert_true(em_ctx_memory_peak(ctx) <= em_ctx_memory(ctx));
 		/* Last, as the model drops, too. */
-		if (kind == 0 && threads == THREADS)
+		if (kind == 0 && threads == PARTS_THREADS)
 			case_assert_sorted(c, order);
 		em_order_close(order);
 		em_ctx_close(ctx);
@@ -181,8 +128,8 @@ static void merge_all_ways(files_case *c, const ordering *o, uint64_t memory)
 	size_t bytes = 0;
 	uint32_t threads;
 
-	for (threads = 1; threads <= THREADS; threads++) {
-		em_ctx *ctx = open_ctx(memory, threads, threads % 2 != 0 ? EM_DIRECT_OFF : EM_DIRECT_TRY);
+	for (threads = 1; threads <= PARTS_THREADS; threads++) {
+		em_ctx *ctx = parts_ctx(memory, threads, threads % 2 != 0 ? EM_DIRECT_OFF : EM_DIRECT_TRY);
 		em_order *order = order_of(ctx, o);
 
 		case_merge_ok(c, ctx, order);
@@ -254,7 +201,7 @@ static void test_lines(void **state)
 		const ordering o = { .lines = round % LINES_ORDERS };
 		const int files = 2 + (int)test_below(&rng, 5);
 		const unsigned few = round < LINES_ORDERS ? 100 : 4;
-		em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+		em_ctx *ctx = parts_ctx(PARTS_MEMORY, 1, EM_DIRECT_OFF);
 		em_order *order = order_of(ctx, &o);
 		files_case c = case_make(NULL);
 		int i;
@@ -264,13 +211,13 @@ static void test_lines(void **state)
 		for (i = 0; i < files; i++) {
 			lines l = { 0 };
 
-			add_lines(&l, &rng, (size_t)(9 * MIB / (unsigned)files), round % 2 != 0 ? 20000 : 0, few);
+			parts_add_lines(&l, &rng, (size_t)(9 * MIB / (unsigned)files), round % 2 != 0 ? 20000 : 0, few);
 			lines_quote_some(&l, &rng, &c.format);
 			case_lines(&c, order, &l, 1, (int)test_below(&rng, 2));
 		}
 		em_order_close(order);
 		em_ctx_close(ctx);
-		merge_all_ways(&c, &o, MEMORY);
+		merge_all_ways(&c, &o, PARTS_MEMORY);
 		case_free(&c);
 	}
 }
@@ -278,14 +225,14 @@ static void test_lines(void **state)
 /* Lines of nearly the longest that there may be, all kinds of places of which are looked at. */
 static void test_long(void **state)
 {
-	const size_t longest = (size_t)(MEMORY / 32);
+	const size_t longest = (size_t)(PARTS_MEMORY / 32);
 	test_rng rng = test_rng_make(test_seed());
 	int round;
 
 	(void)state;
 	for (round = 0; round < 4; round += TEST_TSAN ? 3 : 1) {
 		const ordering o = { .lines = round == 3 ? 4 : 0 };
-		em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+		em_ctx *ctx = parts_ctx(PARTS_MEMORY, 1, EM_DIRECT_OFF);
 		em_order *order = order_of(ctx, &o);
 		files_case c = case_make(NULL);
 		int i, k;
@@ -293,14 +240,14 @@ static void test_long(void **state)
 		for (i = 0; i < 3; i++) {
 			lines l = { 0 };
 
-			add_lines(&l, &rng, round == 2 ? 3 : 2 * MIB, 0, 100);
+			parts_add_lines(&l, &rng, round == 2 ? 3 : 2 * MIB, 0, 100);
 			for (k = 0; k < 2; k++)
-				add_line(&l, &rng, longest * 3 / 4 - (size_t)test_below(&rng, longest / 2), 100);
+				parts_add_line(&l, &rng, longest * 3 / 4 - (size_t)test_below(&rng, longest / 2), 100);
 			case_lines(&c, order, &l, 1, i == 1);
 		}
 		em_order_close(order);
 		em_ctx_close(ctx);
-		merge_all_ways(&c, &o, MEMORY);
+		merge_all_ways(&c, &o, PARTS_MEMORY);
 		case_free(&c);
 	}
 }
@@ -342,7 +289,7 @@ static void test_records(void **state)
 		for (i = 0; i < cases[k].files; i++)
 			case_records(&c, &rng, cases[k].pattern,
 				     total / (unsigned)cases[k].files + test_below(&rng, 100), 1);
-		merge_all_ways(&c, &o, MEMORY);
+		merge_all_ways(&c, &o, PARTS_MEMORY);
 		case_free(&c);
 	}
 }
@@ -361,46 +308,9 @@ static void test_own(void **state)
 
 		for (i = 0; i < 4; i++)
 			case_records(&c, &rng, round < 2 ? SORT_RANDOM : SORT_FEW, 50000 + test_below(&rng, 9000), 1);
-		merge_all_ways(&c, &o, MEMORY);
+		merge_all_ways(&c, &o, PARTS_MEMORY);
 		case_free(&c);
 	}
-}
-
-/* Nothing is made when a comparison fails. */
-static void assert_fails_at(files_case *c, em_ctx *ctx, const em_order *order, uint64_t *left, uint64_t at)
-{
-	*left = at;
-	assert_int_equal(case_merge(c, ctx, order), EM_ERR_USER);
-	assert_non_null(strstr(c->err.text, "comparison"));
-	assert_int_equal(access(c->out, F_OK), -1);
-}
-
-/* A function that fails, on whichever thread. */
-static void test_failing_function(void **state)
-{
-	const sort_shape shape = { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE, { 0 } } } };
-	test_rng rng = test_rng_make(test_seed());
-	files_case c = case_make(&shape);
-	uint64_t left = UINT64_MAX, all, at;
-	em_ctx *ctx = open_ctx(MEMORY, THREADS, EM_DIRECT_TRY);
-	em_order *order;
-	int i;
-
-	(void)state;
-	for (i = 0; i < 4; i++)
-		case_records(&c, &rng, SORT_RANDOM, 40000, 1);
-	assert_int_equal(em_order_cmp(&order, ctx, sizeof(own), NULL, compare_own, EM_FN_THREADS, &left, NULL, NULL),
-			 EM_OK);
-	case_merge_ok(&c, ctx, order);
-	case_assert_sorted(&c, order);
-	unlink(c.out);
-	all = UINT64_MAX - left;
-	for (at = test_nth_after(0, 1 + all / 20); at <= all; at = test_nth_after(at, 1 + all / 20))
-		assert_fails_at(&c, ctx, order, &left, at);
-	/* The first ones are for where parts begin. */
-	for (at = test_nth_after(0, 15); at <= 800; at = test_nth_after(at, 15))
-		assert_fails_at(&c, ctx, order, &left, at);
-	case_close(&c, ctx, order);
 }
 
 /* Files of which one comes before the other, one that has all, empty ones; equal lines only. */
@@ -412,13 +322,13 @@ static void test_uneven(void **state)
 
 	(void)state;
 	for (round = 0; round < 4; round += TEST_TSAN ? 3 : 1) {
-		em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+		em_ctx *ctx = parts_ctx(PARTS_MEMORY, 1, EM_DIRECT_OFF);
 		em_order *order = order_of(ctx, &o);
 		files_case c = case_make(NULL);
 		int i;
 
 		for (i = 0; i < 6; i++) {
-			unsigned char line[LINE_USUAL];
+			unsigned char line[PARTS_LINE];
 			lines l = { 0 };
 			size_t n = round == 0 ? 15000 : round == 1 ? (i == 3 ? 80000 : 0) :
 				   round == 2 ? (i % 2 ? 25000 : 0) : 14000;
@@ -436,7 +346,7 @@ static void test_uneven(void **state)
 		}
 		em_order_close(order);
 		em_ctx_close(ctx);
-		merge_all_ways(&c, &o, MEMORY);
+		merge_all_ways(&c, &o, PARTS_MEMORY);
 		case_free(&c);
 	}
 }
@@ -457,8 +367,8 @@ static void test_unsorted(void **state)
 		case_records(&c, &rng, SORT_RANDOM, 3 * MIB / 8, 0);
 	n = c.n_records;
 	want = sort_expected(&shape, c.records, &n, 0);
-	for (threads = 2; threads <= THREADS; threads++) {
-		em_ctx *ctx = open_ctx(MEMORY, threads, EM_DIRECT_TRY);
+	for (threads = 2; threads <= PARTS_THREADS; threads++) {
+		em_ctx *ctx = parts_ctx(PARTS_MEMORY, threads, EM_DIRECT_TRY);
 		em_order *order = sort_order(ctx, &shape);
 		unsigned char *got, *in_order;
 		size_t bytes;
@@ -490,11 +400,11 @@ static void test_unsorted_lines(void **state)
 	for (i = 0; i < 3; i++) {
 		lines l = { 0 };
 
-		add_lines(&l, &rng, 3 * MIB, 9000, 100);
+		parts_add_lines(&l, &rng, 3 * MIB, 9000, 100);
 		case_lines(&c, NULL, &l, 0, i == 2);
 	}
-	for (threads = 2; threads <= THREADS; threads++) {
-		em_ctx *ctx = open_ctx(MEMORY, threads, EM_DIRECT_TRY);
+	for (threads = 2; threads <= PARTS_THREADS; threads++) {
+		em_ctx *ctx = parts_ctx(PARTS_MEMORY, threads, EM_DIRECT_TRY);
 		em_order *order = order_of(ctx, &o);
 		char *paths[2], *sorted = test_path(c.dir, "sorted");
 		em_errinfo err = { 0 };
@@ -519,10 +429,10 @@ static void test_unsorted_lines(void **state)
 /* A share of the memory, from what is too little for parts on, is all that is used. */
 static void test_memory_share(void **state)
 {
-	const uint64_t stacks = (THREADS - 1) * ((uint64_t)256 << 10) + 4096;
+	const uint64_t stacks = (PARTS_THREADS - 1) * ((uint64_t)256 << 10) + 4096;
 	test_rng rng = test_rng_make(test_seed());
 	const ordering o = { .lines = 2 };
-	em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+	em_ctx *ctx = parts_ctx(PARTS_MEMORY, 1, EM_DIRECT_OFF);
 	em_order *order = order_of(ctx, &o);
 	files_case c = case_make(NULL);
 	int i;
@@ -531,15 +441,15 @@ static void test_memory_share(void **state)
 	for (i = 0; i < 3; i++) {
 		lines l = { 0 };
 
-		add_lines(&l, &rng, (TEST_TSAN ? 1 : 3) * MIB, 3000, 100);
+		parts_add_lines(&l, &rng, (TEST_TSAN ? 1 : 3) * MIB, 3000, 100);
 		case_lines(&c, order, &l, 1, i == 0);
 	}
 	em_order_close(order);
 	em_ctx_close(ctx);
-	for (c.opts.memory = 2 * MIB; c.opts.memory < MEMORY; c.opts.memory += slower() * c.opts.memory / 4) {
+	for (c.opts.memory = 2 * MIB; c.opts.memory < PARTS_MEMORY; c.opts.memory += slower() * c.opts.memory / 4) {
 		uint64_t before;
 
-		ctx = open_ctx(2 * MEMORY, THREADS, EM_DIRECT_TRY);
+		ctx = parts_ctx(2 * PARTS_MEMORY, PARTS_THREADS, EM_DIRECT_TRY);
 		order = order_of(ctx, &o);
 		before = em_ctx_memory_used(ctx);
 		c.opts.flags ^= EM_SORT_UNIQUE;
@@ -558,10 +468,10 @@ static void test_memory_share(void **state)
 /* More long lines at a time than there is memory for in parts: one thread does it. */
 static void test_many_long(void **state)
 {
-	const size_t longest = (size_t)(MEMORY / 32);
+	const size_t longest = (size_t)(PARTS_MEMORY / 32);
 	test_rng rng = test_rng_make(test_seed());
 	const ordering o = { .lines = 0 };
-	em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+	em_ctx *ctx = parts_ctx(PARTS_MEMORY, 1, EM_DIRECT_OFF);
 	em_order *order = order_of(ctx, &o);
 	files_case c = case_make(NULL);
 	int i, k;
@@ -571,13 +481,13 @@ static void test_many_long(void **state)
 		lines l = { 0 };
 
 		for (k = 0; k < 4; k++)
-			add_line(&l, &rng, longest * 3 / 4, 100);
-		add_lines(&l, &rng, 300000, 0, 100);
+			parts_add_line(&l, &rng, longest * 3 / 4, 100);
+		parts_add_lines(&l, &rng, 300000, 0, 100);
 		case_lines(&c, order, &l, 1, 0);
 	}
 	em_order_close(order);
 	em_ctx_close(ctx);
-	merge_all_ways(&c, &o, MEMORY);
+	merge_all_ways(&c, &o, PARTS_MEMORY);
 	case_free(&c);
 }
 
@@ -586,7 +496,7 @@ static void test_same_file(void **state)
 {
 	const sort_shape shape = sort_shape_of(EM_KEY_U16, 0, 0, 50);
 	test_rng rng = test_rng_make(test_seed());
-	em_ctx *ctx = open_ctx(MEMORY, 2, EM_DIRECT_TRY);
+	em_ctx *ctx = parts_ctx(PARTS_MEMORY, 2, EM_DIRECT_TRY);
 	em_order *order = sort_order(ctx, &shape);
 	files_case c = case_make(&shape);
 	size_t bytes;
@@ -607,189 +517,10 @@ static void test_same_file(void **state)
 	case_close(&c, ctx, order);
 }
 
-/* A line that is too long is told by file and line, as by one thread. */
-static void test_too_long(void **state)
-{
-	test_rng rng = test_rng_make(test_seed());
-	char text[sizeof(((em_errinfo *)0)->text)] = "";
-	files_case c = case_make(NULL);
-	uint32_t threads;
-	int i;
-
-	(void)state;
-	for (i = 0; i < 3; i++) {
-		lines l = { 0 };
-
-		add_lines(&l, &rng, 3 * MIB, 0, 100);
-		if (i == 1)
-			add_line(&l, &rng, (size_t)(MEMORY / 4), 1);
-		add_lines(&l, &rng, 1000, 0, 100);
-		case_lines(&c, NULL, &l, 0, 0);
-	}
-	for (threads = 1; threads <= 3; threads++) {
-		em_ctx *ctx = open_ctx(MEMORY, threads, EM_DIRECT_OFF);
-		em_order *order = lines_order(ctx, 0);
-
-		assert_int_equal(case_merge(&c, ctx, order), EM_ERR_FORMAT);
-		assert_non_null(strstr(c.err.text, c.path[1]));
-		/* How long they may be depends on the memory that the threads leave. */
-		*strstr(c.err.text, " is longer") = '\0';
-		if (threads == 1)
-			memcpy(text, c.err.text, sizeof(text));
-		else
-			assert_string_equal(text, c.err.text);
-		assert_int_equal(access(c.out, F_OK), -1);
-		em_order_close(order);
-		em_ctx_close(ctx);
-	}
-	case_free(&c);
-}
-
-typedef struct calls {
-	unsigned n, stop;       /* stop: the call that says so, from 1; 0: none */
-	uint64_t done;
-} calls;
-
-static int count_calls(void *user, uint32_t phase, uint64_t done, uint64_t total)
-{
-	calls *k = user;
-
-	(void)phase;
-	assert_true(total == 0 || done <= total);
-	assert_true(done >= k->done);
-	k->done = done;
-	return ++k->n == k->stop;
-}
-
-static int slow_open(void *user, em_backend_open *how)
-{
-	const em_backend *be = user;
-
-	usleep(60000);
-	return be->open(be->user, how);
-}
-
-/* Progress goes on, and a call of it may stop the merge; 0: none.  Returns how many there were. */
-static unsigned merge_and_stop(files_case *c, unsigned stop)
-{
-	const em_backend *be = em_backend_find("syscall");
-	const unsigned fds = sort_open_fds();
-	em_ctx_opts o = sort_ctx_opts();
-	em_backend slow = *be;
-	calls k = { 0, stop, 0 };
-	em_order *order;
-	em_status st;
-	em_ctx *ctx;
-
-	slow.user = (void *)(uintptr_t)be;
-	slow.open = slow_open;
-	o.backend = NULL;
-	o.custom = &slow;
-	o.threads = 2;
-	ctx = sort_ctx(&o);
-	order = sort_order(ctx, &c->shape);
-	c->opts.progress = count_calls;
-	c->opts.progress_user = &k;
-	st = case_merge(c, ctx, order);
-	assert_int_equal(st, k.n >= stop && stop != 0 ? EM_ERR_CANCELED : EM_OK);
-	assert_int_equal(access(c->out, F_OK), st == EM_OK ? 0 : -1);
-	unlink(c->out);
-	em_order_close(order);
-	em_ctx_close(ctx);
-	assert_int_equal(sort_open_fds(), fds);
-	return k.n;
-}
-
-/* Whichever call it is, with places that are known and in turns. */
-static void test_cancel(void **state)
-{
-	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 64);
-	test_rng rng = test_rng_make(test_seed());
-	files_case c = case_make(&shape);
-	int i;
-
-	(void)state;
-	for (i = 0; i < 3; i++)
-		case_records(&c, &rng, SORT_RANDOM, 2 * MIB / 64, 1);
-	for (i = 0; i < 2; i++) {
-		unsigned stop, most;
-
-		c.opts.flags = i == 0 ? 0 : EM_SORT_UNIQUE;
-		most = merge_and_stop(&c, 0);
-		assert_true(most >= 3);
-		for (stop = 1; stop <= most; stop++)
-			merge_and_stop(&c, stop);
-	}
-	case_free(&c);
-}
-
-/* The parts: of each file they are what it has, in order, cut between records; and about as large as each other. */
-static void test_split(void **state)
-{
-	test_rng rng = test_rng_make(test_seed());
-	int round;
-
-	(void)state;
-	for (round = 0; round < 12; round += (int)test_step()) {
-		const uint32_t parts = 2 + (uint32_t)round % 3;
-		em_ctx *ctx = open_ctx(MEMORY, parts, EM_DIRECT_TRY);
-		em_order *order = lines_order(ctx, round % LINES_ORDERS);
-		const char *paths[CASE_FILES];
-		files_case c = case_make(NULL);
-		emi_merge_split s;
-		uint64_t all = 0;
-		emi_needs needs = { 0 };
-		emi_job job;
-		uint32_t f, p;
-
-		for (f = 0; f < 4; f++) {
-			lines l = { 0 };
-
-			add_lines(&l, &rng, f == 2 ? 0 : 200000 + (size_t)test_below(&rng, 300000),
-				  round % 2 != 0 ? 5000 : 0, 100);
-			case_lines(&c, order, &l, 1, f % 2 != 0);
-		}
-		case_begin(&c, paths);
-		assert_int_equal(emi_job_open(&job, ctx, order, NULL, &c.err), EM_OK);
-		needs.n = EMI_UNKNOWN;
-		needs.bytes = EMI_UNKNOWN;
-		assert_int_equal(emi_job_plan(&job, &needs, &c.err), EM_OK);
-		assert_int_equal(emi_merge_split_make(&s, &job, paths, c.n, parts, &c.err), EM_OK);
-		for (f = 0; f < c.n; f++) {
-			uint64_t at = 0;
-			unsigned char *text;
-			size_t bytes;
-
-			text = sort_read_file(paths[f], &bytes);
-			for (p = 0; p < parts; p++) {
-				const emi_extent *range = &s.range[p * c.n + f];
-
-				if (bytes != 0)
-					assert_int_equal(range->offset, at);
-				assert_true(at == 0 || at == bytes || text[at - 1] == '\n');
-				at += range->bytes;
-			}
-			assert_int_equal(at, bytes);
-			all += bytes + (bytes != 0 && text[bytes - 1] != '\n');
-			free(text);
-		}
-		assert_int_equal(s.begin[0], 0);
-		assert_int_equal(s.begin[parts], all);
-		for (p = 0; p < parts; p++)
-			assert_true(s.begin[p + 1] - s.begin[p] < all / parts * 3 / 2);
-		emi_merge_split_free(&s);
-		emi_job_close(&job);
-		case_close(&c, ctx, order);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_split),
 		cmocka_unit_test(test_is_used),
-		cmocka_unit_test(test_cancel),
-		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_same_file),
 		cmocka_unit_test(test_unsorted),
 		cmocka_unit_test(test_unsorted_lines),
@@ -798,7 +529,6 @@ int main(void)
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_own),
-		cmocka_unit_test(test_failing_function),
 		cmocka_unit_test(test_uneven),
 		cmocka_unit_test(test_memory_share),
 	};
