@@ -15,6 +15,15 @@ import extmem
 from common import Base, SEED
 
 
+def in_threads(work, n):
+    """Call work(0), work(1), ... on n threads, and wait for them."""
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 class Threads(Base):
     def test_threads(self):
         """Each thread has its own objects, in one context; what two use at a time refuses, and never crashes."""
@@ -36,11 +45,7 @@ class Threads(Base):
                         refused.append(e.status_name)
             except BaseException as e:  # noqa: B902
                 errors.append(e)
-        threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
+        in_threads(work, 3)
         self.assertEqual(errors, [])
         self.assertLessEqual(set(refused), {"EM_ERR_BUSY"})
         self.assertEqual(sum(map(len, shared.batches())), 10000 * (300 - len(refused)))
@@ -75,11 +80,7 @@ class Threads(Base):
                         errors.append(e)
                 except BaseException as e:  # noqa: B902
                     errors.append(e)
-        threads = [threading.Thread(target=pass_, args=(k,)) for k in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(pass_, 4)
         self.assertEqual(errors, [])
         t.verify()
 
