@@ -76,3 +76,30 @@ void fault_trials_opening(fixture *f, em_status (*open)(void *what), void *what,
 	assert_true(nth > 1);
 	f->mem.fail_at = 0;
 }
+
+void fault_trials_moments(fixture *f, unsigned i)
+{
+	if (i % 30 == 29)
+		em_fault_set(&f->fault[0], i % 60 == 29 ? 0 : EM_FAULT_WRITE | EM_FAULT_RESERVE, 1, UINT64_MAX);
+	if (i % 30 == 5)
+		em_fault_set(&f->fault[0], EM_FAULT_READ, 1, UINT64_MAX);
+}
+
+em_ctx *fault_trials_little_scratch(fixture *f)
+{
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	em_ctx *own = f->ctx;
+
+	opts.memory = 32u << 20;
+	opts.threads = 1;
+	opts.custom = em_backend_find("memory");
+	opts.scratch_max = 1u << 20;
+	assert_int_equal(em_ctx_open(&f->ctx, &opts), EM_OK);
+	return own;
+}
+
+void fault_trials_scratch(fixture *f, em_ctx *own)
+{
+	em_ctx_close(f->ctx);
+	f->ctx = own;
+}

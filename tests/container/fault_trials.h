@@ -41,4 +41,13 @@ void fault_trials_allocations(const fault_trials *s, unsigned number, uint64_t m
 /* Opening something fails, which fills *err and leaves nothing, until it succeeds. */
 void fault_trials_opening(fixture *f, em_status (*open)(void *what), void *what, const em_errinfo *err);
 
+/* Step i of a hundred on a disk that cannot be read: at some steps there is a moment without failures, or in which only
+ * writing fails. */
+void fault_trials_moments(fixture *f, unsigned i);
+
+/* The fixture has another context, with a MiB of scratch, in which nothing is made to fail; its own is returned, and is
+ * given back. */
+em_ctx *fault_trials_little_scratch(fixture *f);
+void fault_trials_scratch(fixture *f, em_ctx *own);
+
 #endif

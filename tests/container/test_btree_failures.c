@@ -92,8 +92,9 @@ static void insist(trial *t, unsigned what, uint64_t key)
 		btree_case_ok(&t->c, st, __LINE__);
 }
 
-static void work(trial *t)
+static void work(void *of)
 {
+	trial *t = of;
 	test_rng rng = test_rng_make(77);
 	unsigned i;
 
@@ -133,11 +134,6 @@ static void open_number(void *t, unsigned number)
 	open_trial(t, of[number].shape, of[number].flags);
 }
 
-static void work_trial(void *t)
-{
-	work(t);
-}
-
 static void close_trial(void *t)
 {
 	btree_case_close(&((trial *)t)->c);
@@ -145,9 +141,8 @@ static void close_trial(void *t)
 
 static fault_trials trials_of(trial *t)
 {
-	return (fault_trials){ t, open_number, work_trial, close_trial, &t->c.f, &t->failures, &t->failed };
+	return (fault_trials){ t, open_number, work, close_trial, &t->c.f, &t->failures, &t->failed };
 }
-
 
 /* Each transfer, and each other call of the disk's, fails. */
 static void test_transfers(void **state)

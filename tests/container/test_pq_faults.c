@@ -187,8 +187,9 @@ static void draw(trial *t, uint64_t n, unsigned shape)
 }
 
 /* Some of everything: many in, many out, early ones, equal ones. */
-static void work(trial *t)
+static void work(void *of)
 {
+	trial *t = of;
 	const uint64_t pushes = t->c.kind->bytes > 50 ? PUSHES / 8 : PUSHES;
 	uint64_t i;
 
@@ -229,11 +230,6 @@ static void open_number(void *t, unsigned number)
 	open_trial(t, kinds[number % 4], number >= 4, test_seed());
 }
 
-static void work_trial(void *t)
-{
-	work(t);
-}
-
 static void close_trial(void *t)
 {
 	pq_case_close(&((trial *)t)->c);
@@ -241,9 +237,8 @@ static void close_trial(void *t)
 
 static fault_trials trials_of(trial *t)
 {
-	return (fault_trials){ t, open_number, work_trial, close_trial, &t->c.f, &t->failures, &t->failed };
+	return (fault_trials){ t, open_number, work, close_trial, &t->c.f, &t->failures, &t->failed };
 }
-
 
 /* Each transfer, and each other call of the disk's, fails. */
 static void test_transfers(void **state)
@@ -323,14 +318,7 @@ static void test_disk_fails(void **state)
 				(void)push(&t, 20);
 				if (i % 7 == 0)
 					(void)pop(&t, 1 + test_below(&t.c.f.rng, 5));
-				/* In between there is a moment without failures, or only writing fails. */
-				if (i % 30 == 29) {
-					const uint32_t ops = i % 60 == 29 ? 0 : EM_FAULT_WRITE | EM_FAULT_RESERVE;
-
-					em_fault_set(&t.c.f.fault[0], ops, 1, UINT64_MAX);
-				}
-				if (i % 30 == 5)
-					em_fault_set(&t.c.f.fault[0], EM_FAULT_READ, 1, UINT64_MAX);
+				fault_trials_moments(&t.c.f, (unsigned)i);
 			}
 			em_fault_set(&t.c.f.fault[0], 0, 0, 0);
 			pop_all(&t, t.c.n / 2);
@@ -406,22 +394,15 @@ static void test_full_disk(void **state)
 
 	(void)state;
 	for (r = 0; r < 2; r++) {
-		em_ctx_opts opts = EM_CTX_OPTS_INIT;
-		em_ctx *ctx, *other;
+		em_ctx *other;
 		em_order *order;
 		unsigned full = 0;
 		trial t;
 
 		memset(&t, 0, sizeof t);
 		pq_case_open(&t.c, memory(), &pq_kinds[2], (int)r, 400000);
-		opts.memory = 32u << 20;
-		opts.threads = 1;
-		opts.custom = memory();
-		opts.scratch_max = 1u << 20;
-		assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
-		other = t.c.f.ctx;
+		other = fault_trials_little_scratch(&t.c.f);
 		order = t.c.order;
-		t.c.f.ctx = ctx;
 		pq_case_make_order(&t.c);
 		t.c.opts.block_bytes = BLOCK;
 		t.c.opts.memory_bytes = 1u << 20;
@@ -441,8 +422,7 @@ static void test_full_disk(void **state)
 		em_pq_close(t.c.q);
 		t.c.q = NULL;
 		em_order_close(t.c.order);
-		em_ctx_close(ctx);
-		t.c.f.ctx = other;
+		fault_trials_scratch(&t.c.f, other);
 		t.c.order = order;
 		pq_case_close(&t.c);
 	}

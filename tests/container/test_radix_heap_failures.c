@@ -146,8 +146,9 @@ static void draw(trial *t, uint64_t n, unsigned shape)
 }
 
 /* Some of everything: many in, many out, near keys, equal ones, and what is below the top. */
-static void work(trial *t)
+static void work(void *of)
 {
+	trial *t = of;
 	uint64_t i, k;
 
 	for (i = 0; i < PUSHES / 2; i += 500) {
@@ -187,11 +188,6 @@ static void open_number(void *t, unsigned number)
 	open_trial(t, ranges[number], number == 3 ? RUNS : LEAST, test_seed());
 }
 
-static void work_trial(void *t)
-{
-	work(t);
-}
-
 static void close_trial(void *t)
 {
 	radix_case_close(&((trial *)t)->c);
@@ -199,9 +195,8 @@ static void close_trial(void *t)
 
 static fault_trials trials_of(trial *t)
 {
-	return (fault_trials){ t, open_number, work_trial, close_trial, &t->c.f, &t->failures, &t->failed };
+	return (fault_trials){ t, open_number, work, close_trial, &t->c.f, &t->failures, &t->failed };
 }
-
 
 /* Each transfer, and each other call of the disk's, fails. */
 static void test_transfers(void **state)
@@ -287,14 +282,7 @@ static void test_no_reads(void **state)
 				(void)push(&t, 20);
 				if (i % 7 == 0)
 					(void)pop(&t, 1 + test_below(&t.c.f.rng, 5));
-				/* In between there is a moment without failures, or only writing fails. */
-				if (i % 30 == 29) {
-					const uint32_t ops = i % 60 == 29 ? 0 : EM_FAULT_WRITE | EM_FAULT_RESERVE;
-
-					em_fault_set(&t.c.f.fault[0], ops, 1, UINT64_MAX);
-				}
-				if (i % 30 == 5)
-					em_fault_set(&t.c.f.fault[0], EM_FAULT_READ, 1, UINT64_MAX);
+				fault_trials_moments(&t.c.f, (unsigned)i);
 			}
 			em_fault_set(&t.c.f.fault[0], 0, 0, 0);
 			pop_all(&t, t.c.n / 2);
@@ -383,20 +371,13 @@ static void test_full_disk(void **state)
 
 	(void)state;
 	for (r = 0; r < 2; r++) {
-		em_ctx_opts opts = EM_CTX_OPTS_INIT;
-		em_ctx *ctx, *other;
+		em_ctx *other;
 		unsigned full = 0;
 		trial t;
 
 		memset(&t, 0, sizeof t);
 		radix_case_open(&t.c, memory(), RECORD, 400000);
-		opts.memory = 32u << 20;
-		opts.threads = 1;
-		opts.custom = memory();
-		opts.scratch_max = 1u << 20;
-		assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
-		other = t.c.f.ctx;
-		t.c.f.ctx = ctx;
+		other = fault_trials_little_scratch(&t.c.f);
 		t.c.opts.range = ranges[r];
 		t.c.opts.block_bytes = BLOCK;
 		t.c.opts.memory_bytes = 2u << 20;
@@ -432,8 +413,7 @@ static void test_full_disk(void **state)
 			pop_all(&t, 1000);
 		em_radix_heap_close(t.c.h);
 		t.c.h = NULL;
-		em_ctx_close(ctx);
-		t.c.f.ctx = other;
+		fault_trials_scratch(&t.c.f, other);
 		radix_case_close(&t.c);
 	}
 }
