@@ -7,7 +7,8 @@
  * transfer is passed on with half of its size (whole pages of a direct one); one that cannot be halved is interrupted.
  *
  * Settings are read when an operation comes; counting is atomic, so that exactly `times' operations fail however
- * many threads there are.
+ * many threads there are.  Which ones fail by chance is a function of the seed and of their number, so nothing has to
+ * be drawn in turn.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -39,28 +40,46 @@ typedef struct fault_channel {
 	em_transfer *failed;    /* to be given out by reap, linked by priv */
 } fault_channel;
 
-/* The backend lies in room that does not grow with it, so an em_fault does not change when an em_backend does. */
-typedef char backend_has_room[sizeof(em_backend) <= sizeof(((em_fault *)NULL)->table) ? 1 : -1];
+/* What the library keeps of a fault. */
+typedef struct fault_table {
+	em_backend backend;     /* first: em_fault_backend() */
+	uint64_t one_in;        /* that fails by chance; 0: none */
+	uint64_t seed;
+} fault_table;
 
-static em_backend *table_of(em_fault *fault)
+/* It lies in room that does not grow with it, so an em_fault does not change when an em_backend does. */
+typedef char table_has_room[sizeof(fault_table) <= sizeof(((em_fault *)NULL)->table) ? 1 : -1];
+
+static fault_table *table_of(em_fault *fault)
 {
-	return (em_backend *)(void *)fault->table;
+	return (fault_table *)(void *)fault->table;
+}
+
+/* The random number of the i-th operation: splitmix64. */
+static uint64_t random_of(uint64_t seed, uint64_t i)
+{
+	uint64_t x = seed + i * UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
 }
 
 /* Count an operation; 1 when it is to fail. */
 static int strikes(em_fault *fault, uint32_t op)
 {
-	uint64_t i;
+	const fault_table *t = table_of(fault);
+	uint64_t nth, times, one_in, seed, i;
 
-	uint64_t nth, times;
-
-	/* em_fault_set() may be at work: its last store is that of ops. */
+	/* Somebody may be changing them, whose last store is that of ops. */
 	if (!(__atomic_load_n(&fault->ops, __ATOMIC_ACQUIRE) & op))
 		return 0;
 	nth = __atomic_load_n(&fault->nth, __ATOMIC_RELAXED);
 	times = __atomic_load_n(&fault->times, __ATOMIC_RELAXED);
+	one_in = __atomic_load_n(&t->one_in, __ATOMIC_RELAXED);
+	seed = __atomic_load_n(&t->seed, __ATOMIC_RELAXED);
 	i = __atomic_add_fetch(&fault->count, 1, __ATOMIC_RELAXED);
-	if (nth == 0 || i < nth || i - nth >= times)
+	if ((nth == 0 || i < nth || i - nth >= times) && (one_in == 0 || random_of(seed, i) % one_in != 0))
 		return 0;
 	__atomic_add_fetch(&fault->injected, 1, __ATOMIC_RELAXED);
 	return 1;
@@ -271,7 +290,7 @@ em_status em_fault_init(em_fault *fault, size_t size, const em_backend *inner)
 		return EM_ERR_VERSION;
 	memset(fault, 0, size);
 	fault->size = bytes;
-	be = table_of(fault);
+	be = &table_of(fault)->backend;
 	fault->ops = EM_FAULT_ALL;
 	fault->times = 1;
 	fault->sys_errno = EIO;
@@ -301,15 +320,31 @@ em_status em_fault_init(em_fault *fault, size_t size, const em_backend *inner)
 	return EM_OK;
 }
 
-void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times)
+/* ops last: until then none is counted. */
+static void set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times, uint64_t one_in, uint64_t seed)
 {
+	fault_table *t;
+
 	if (fault == NULL)
 		return;
+	t = table_of(fault);
 	__atomic_store_n(&fault->ops, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&fault->nth, nth, __ATOMIC_RELAXED);
 	__atomic_store_n(&fault->times, times, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->one_in, one_in, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->seed, seed, __ATOMIC_RELAXED);
 	__atomic_store_n(&fault->count, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&fault->ops, ops, __ATOMIC_RELEASE);
+}
+
+void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times)
+{
+	set(fault, ops, nth, times, 0, 0);
+}
+
+void em_fault_set_random(em_fault *fault, uint32_t ops, uint64_t one_in, uint64_t seed)
+{
+	set(fault, ops, 0, 1, one_in, seed);
 }
 
 const em_backend *em_fault_backend(const em_fault *fault)

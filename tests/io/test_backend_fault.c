@@ -268,6 +268,71 @@ static void test_no_space_among_many(void **state)
 	test_dir_remove(dir);
 }
 
+/* Which of the first operations fail by chance, of so many, from the seed. */
+static uint32_t fail_by_chance(em_fault *fault, em_file *f, uint64_t one_in, uint64_t seed, unsigned n, char *failed)
+{
+	const uint64_t injected = fault->injected;
+	char page[4096] = "";
+	uint32_t failures = 0;
+	unsigned i;
+
+	em_fault_set_random(fault, EM_FAULT_READ | EM_FAULT_WRITE, one_in, seed);
+	for (i = 0; i < n; i++) {
+		em_errinfo err;
+		em_status st;
+
+		memset(&err, 0, sizeof err);
+		st = i % 2 ? io_read(f, page, sizeof page, 0, &err) : io_write(f, page, sizeof page, 0, &err);
+		assert_true(st == EM_OK || st == EM_ERR_IO);
+		failed[i] = st != EM_OK;
+		failures += st != EM_OK;
+	}
+	assert_int_equal(fault->count, n);
+	assert_int_equal(fault->injected - injected, failures);
+	return failures;
+}
+
+/* About as many fail as should, the same again by the same seed; and none when it is over. */
+static void test_chance(void **state)
+{
+	enum { N = 4000 };
+	const uint64_t seed = test_seed();
+	char *dir = test_dir_make(), *first = malloc(N), *again = malloc(N);
+	em_fault fault;
+	uint32_t n;
+	em_ctx *ctx;
+	em_file *f;
+
+	(void)state;
+	assert_non_null(first);
+	assert_non_null(again);
+	assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("memory")), EM_OK);
+	fault.ops = 0;
+	ctx = fault_ctx(&fault, EM_DIRECT_OFF);
+	f = io_open(ctx, dir, EMI_OPEN_TEMP);
+	/* Six standard deviations and more. */
+	n = fail_by_chance(&fault, f, 10, seed, N, first);
+	assert_in_range(n, N / 10 - 120, N / 10 + 120);
+	assert_int_equal(fail_by_chance(&fault, f, 10, seed, N, again), n);
+	assert_memory_equal(first, again, N);
+	(void)fail_by_chance(&fault, f, 10, seed + 1, N, again);
+	assert_int_not_equal(memcmp(first, again, N), 0);
+	assert_int_equal(fail_by_chance(&fault, f, 1, seed, 10, first), 10);
+	assert_int_equal(fail_by_chance(&fault, f, 0, seed, N, first), 0);
+	/* An nth besides; and what was said by chance is over with what is said anew. */
+	em_fault_set_random(&fault, EM_FAULT_SIZE, UINT64_MAX, seed);
+	fault.nth = 1;
+	assert_int_equal(emi_file_size(f, &(uint64_t){ 0 }, NULL), EM_ERR_IO);
+	em_fault_set_random(&fault, EM_FAULT_SIZE, 1, seed);
+	em_fault_set(&fault, EM_FAULT_SIZE, 2, 1);
+	assert_int_equal(emi_file_size(f, &(uint64_t){ 0 }, NULL), EM_OK);
+	emi_file_close(f);
+	em_ctx_close(ctx);
+	free(first);
+	free(again);
+	test_dir_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_interrupted_resize),
 		cmocka_unit_test(test_patience),
 		cmocka_unit_test(test_no_space_among_many),
+		cmocka_unit_test(test_chance),
 	};
 
 	return cmocka_run_group_tests_name("io/backend_fault", tests, NULL, NULL);

@@ -2,8 +2,8 @@
 /**
  * @file extmem/sys/fault.h  Make input and output fail on purpose, to test what a program does then.
  *
- * A fault is a backend that passes everything on to another, counts the operations, and
- * lets the Nth of them fail.  It sits below the library's retrying: what is injected as short or EINTR is survived,
+ * A fault is a backend that passes everything on to another, counts the operations, and lets the Nth of them fail, or
+ * each with a probability.  It sits below the library's retrying: what is injected as short or EINTR is survived,
  * EIO or ENOSPC comes out as an error.
  *
  *     em_fault fault;
@@ -15,7 +15,7 @@
  *     opts.custom = em_fault_backend(&fault);
  *
  * The struct is the caller's and must outlive the contexts that use it.  Its members may be set while no operation
- * is under way; em_fault_set() changes them at any time.
+ * is under way; em_fault_set() and em_fault_set_random() change them at any time.
  *
  * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */
@@ -63,6 +63,14 @@ EM_API EM_NODISCARD em_status em_fault_init(em_fault *fault, size_t size, const 
  * thread, by one at a time.
  */
 EM_API void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times);
+
+/**
+ * The same, but each of the operations `ops` fails with a probability of 1 / one_in, whatever became of others (1: all
+ * fail; 0: none), until em_fault_set() or this is called again.  Which ones of them, counted from 1 anew, follows from
+ * the seed, of which any will do.  An nth that is set after this fails in addition.  May be called by any thread, by
+ * one at a time, as em_fault_set().
+ */
+EM_API void em_fault_set_random(em_fault *fault, uint32_t ops, uint64_t one_in, uint64_t seed);
 
 /** The backend to give to a context. */
 EM_API const em_backend *em_fault_backend(const em_fault *fault);
