@@ -294,7 +294,8 @@ EM_API void em_vector_reader_close(em_vector_reader *r);
  * em_vector_writer_push() copies n records.  em_vector_writer_lend() lends room for *n > 0 records, of which the caller
  * fills the first and tells em_vector_writer_took() how many (EM_ERR_INVAL: more than were lent); EM_ERR_RANGE: opts->n
  * were pushed.  em_vector_writer_finish() writes what is left, and then all is in the vector.  Before that, or when
- * the writer is closed instead, each record of the range is what it was or what was pushed.  A failure stays.
+ * the writer is closed instead, each record of the range is what it was or what was pushed, and one that lies in two
+ * blocks may be a part of each.  A failure stays.
  *
  * Returns as em_vector_reader_open(); EM_ERR_ACCESS; EM_ERR_STATE: a record of a block that is to be written is pinned;
  * EM_ERR_STATE: it is finished; and as em_vector_set().

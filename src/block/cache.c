@@ -157,6 +157,13 @@ uint32_t emi_cache_find(const emi_cache *c, em_bid bid)
 	return emi_bid_map_find(&c->map, bid);
 }
 
+int emi_cache_is_unsaved(const emi_cache *c, em_bid bid)
+{
+	const uint32_t i = emi_cache_find(c, bid);
+
+	return i != EM_CACHE_NONE && c->frame[i].dirty != EMI_FRAME_CLEAN && c->frame[i].pins == 0;
+}
+
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty)
 {
 	emi_cache_frame *f = &c->frame[frame];

@@ -67,6 +67,9 @@ em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t
 /* The frame that has a block, which may be on its way; or EM_CACHE_NONE. */
 uint32_t emi_cache_find(const emi_cache *c, em_bid bid);
 
+/* Has it a block that was changed and not written yet, and that nobody has pinned? */
+int emi_cache_is_unsaved(const emi_cache *c, em_bid bid);
+
 /* Done with it; dirty: it was changed since it was got. */
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty);
 

@@ -4,6 +4,9 @@
  *
  * N grows when a block is sent.  If that turns out to have failed, N is what it was, or up to that block, so that what
  * was appended is there from the first to the last record.
+ *
+ * Whole blocks go past the cache, which forgets them.  One that the cache has not written yet is overwritten there: if
+ * it were forgotten and its write failed, its records would be what they were long before.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -113,14 +116,22 @@ static em_status write_block(emi_vector_writer *w)
 	return EM_OK;
 }
 
+/* Does the buffer go past the cache? */
+static int passes(const emi_vector_writer *w)
+{
+	const emi_vector_layout *l = &w->v->layout;
+
+	return !l->straddles && (w->at - w->begin) * l->record == l->payload &&
+	       !emi_cache_is_unsaved(w->v->cache, emi_vector_bid(w->v, w->first + w->turn));
+}
+
 /* Send the buffer, which has something in it, and have the next one free. */
 static em_status send(emi_vector_writer *w)
 {
-	const emi_vector_layout *l = &w->v->layout;
 	em_status st = emi_vector_cover(w->v, w->at, &w->err);
 	uint64_t done;
 
-	if (st == EM_OK && !l->straddles && (w->at - w->begin) * l->record == l->payload)
+	if (st == EM_OK && passes(w))
 		st = write_block(w);
 	else if (st == EM_OK)
 		st = emi_vector_write(w->v, w->begin, buffer_begin(w), w->at - w->begin, &done, &w->err);
@@ -194,13 +205,15 @@ em_status emi_vector_writer_finish(emi_vector_writer *w, em_errinfo *err)
 
 void emi_vector_writer_close(emi_vector_writer *w)
 {
+	em_status st = EM_OK;
 	uint32_t k;
 
 	if (w->ring.buffers == 0)
 		return;
+	/* Also after a failure that was not one of these: what is under way may fail yet. */
 	if (!emi_ctx_forked(w->v->ctx))
-		for (k = 0; k < w->ring.buffers && w->err.status == EM_OK; k++)
-			(void)await(w, (uint32_t)((w->turn + k) % w->ring.buffers));
+		for (k = 0; k < w->ring.buffers && st == EM_OK; k++)
+			st = await(w, (uint32_t)((w->turn + k) % w->ring.buffers));
 	w->v->writers--;
 	emi_vector_ring_close(&w->ring, w->v);
 }

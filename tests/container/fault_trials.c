@@ -60,6 +60,27 @@ void fault_trials_allocations(const fault_trials *s, unsigned number, uint64_t m
 		      (unsigned long long)all);
 }
 
+uint64_t fault_trials_random(const fault_trials *s, unsigned number)
+{
+	static const uint64_t one_in[] = { 50, 10 };
+	uint64_t failures = 0, injected = 0;
+	unsigned i;
+
+	for (i = 0; i < sizeof one_in / sizeof *one_in; i++) {
+		s->open(s->trial, number);
+		em_fault_set_random(&s->f->fault[0], EM_FAULT_READ | EM_FAULT_WRITE, one_in[i],
+				    test_random(&s->f->rng));
+		s->work(s->trial);
+		em_fault_set(&s->f->fault[0], 0, 0, 0);
+		injected += s->f->fault[0].injected;
+		failures += *s->failures;
+		s->close(s->trial);
+	}
+	print_message("trials %u: %llu failures of %llu transfers that failed\n", number, (unsigned long long)failures,
+		      (unsigned long long)injected);
+	return failures;
+}
+
 void fault_trials_opening(fixture *f, em_status (*open)(void *what), void *what, const em_errinfo *err)
 {
 	uint64_t nth;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
  * fault_trials.h -- what is done with a container is done again and again, while another allocation fails each time, or
- * another call of the disk's.
+ * another call of the disk's; or while any transfer fails by chance.
  *
  * A trial is a container and what should be in it.  Its work goes on after failures until all is done, and counts them.
  */
@@ -37,6 +37,10 @@ uint64_t fault_trials_transfers(const fault_trials *s, unsigned number, const fa
 
 /* Trials of this number while an allocation of the work's fails, about so many of them; some of them are noticed. */
 void fault_trials_allocations(const fault_trials *s, unsigned number, uint64_t most);
+
+/* Trials of this number while each transfer fails with a probability of 1/50, and of 1/10: what is done again comes to
+ * its end.  Returns the failures of all. */
+uint64_t fault_trials_random(const fault_trials *s, unsigned number);
 
 /* Opening something fails, which fills *err and leaves nothing, until it succeeds. */
 void fault_trials_opening(fixture *f, em_status (*open)(void *what), void *what, const em_errinfo *err);

@@ -40,6 +40,8 @@ static void write_past(vector_case *t)
 	em_vector_stream_opts opts = EM_VECTOR_STREAM_OPTS_INIT;
 	em_vector_writer *w;
 
+	/* What is to be written still would be overwritten there. */
+	assert_vector_ok(t, em_vector_flush(t->v, 0));
 	assert_vector_ok(t, em_vector_writer_open(&w, t->v, &opts));
 	assert_vector_ok(t, em_vector_writer_push(w, t->is, t->n));
 	assert_vector_ok(t, em_vector_writer_finish(w));

@@ -107,6 +107,7 @@ em_vector_stats vector_case_stats(const vector_case *t)
 void vector_case_close(vector_case *t)
 {
 	em_vector_close(t->v);
+	assert_int_equal(emi_disk_used(t->f.disk), 0);
 	fixture_close(&t->f);
 	test_dir_remove(t->dir);
 	free(t->path);

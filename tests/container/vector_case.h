@@ -44,6 +44,7 @@ void vector_case_put(vector_case *t, uint64_t i, uint64_t n);
 
 em_vector_stats vector_case_stats(const vector_case *t);
 
+/* Close it: then all blocks of the disk are given back. */
 void vector_case_close(vector_case *t);
 
 /* It succeeded, or the test fails with the detail. */

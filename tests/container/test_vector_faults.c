@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_vector_faults.c -- vectors while any transfer fails by chance: what has failed may be tried again, and each
+ * record stays what it is said to be.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "container/fault_trials.h"
+#include "container/vector_case.h"
+
+/* A call of MOST records may need as many blocks: at worst a fifth of its tries succeed. */
+enum { OPERATIONS = 1200, BOUND = 250, MOST = 12, TRIES = 400, MOST_RECORD = 5000 };
+
+typedef struct trial {
+	vector_case c;
+	em_status failed;       /* the last failure; EM_OK: there was none */
+	uint64_t failures;
+} trial;
+
+static uint64_t below(trial *t, uint64_t n)
+{
+	return test_below(&t->c.f.rng, n);
+}
+
+static unsigned char *is(trial *t, uint64_t i)
+{
+	return t->c.is + i * t->c.opts.record_bytes;
+}
+
+static size_t bytes_of(const trial *t, uint64_t n)
+{
+	return (size_t)(n * t->c.opts.record_bytes);
+}
+
+/* Count and look at a failure.  Returns whether it was one, after which the call may be tried again. */
+static int failed(trial *t, em_status st)
+{
+	em_errinfo err;
+
+	if (st >= EM_OK)
+		return 0;
+	em_vector_error(t->c.v, &err);
+	assert_int_equal(err.status, st);
+	if (st != EM_ERR_IO)
+		fail_msg("%s", err.text);
+	t->failed = st;
+	t->failures++;
+	return 1;
+}
+
+/* A call has failed so often in a row; it may be tried again.  A block that could not be written keeps its memory until
+ * it is flushed. */
+static void try_again(trial *t, unsigned tries)
+{
+	if (tries > 3)
+		(void)failed(t, em_vector_flush(t->c.v, 0));
+	if (tries < TRIES)
+		return;
+	em_vector_error(t->c.v, &t->c.err);
+	fail_msg("%s", t->c.err.text);
+}
+
+/* Make a call until it works. */
+#define insist(t, call) \
+	do { \
+		unsigned tries_ = 0; \
+		while (failed(t, call)) \
+			try_again(t, ++tries_); \
+	} while (0)
+
+static void one_record(trial *t)
+{
+	const uint64_t i = below(t, t->c.n);
+
+	if (below(t, 2) == 0) {
+		insist(t, em_vector_get(t->c.v, i, t->c.buf));
+		assert_memory_equal(t->c.buf, is(t, i), bytes_of(t, 1));
+	} else {
+		vector_case_draw(&t->c, 1);
+		insist(t, em_vector_set(t->c.v, i, t->c.buf));
+		vector_case_put(&t->c, i, 1);
+	}
+}
+
+/* Those before the record that a failure names are written, and the others as they were. */
+static void write_range(trial *t, uint64_t i, uint64_t n)
+{
+	const int whole = t->c.opts.path != NULL, leaves = !whole && below(t, 4) == 0;
+	unsigned tries = 0;
+	uint64_t done;
+
+	vector_case_draw(&t->c, n);
+	while (failed(t, em_vector_write(t->c.v, i, t->c.buf, n))) {
+		em_errinfo err;
+
+		em_vector_error(t->c.v, &err);
+		assert_true(err.record != 0 && err.record <= n);
+		done = err.record - 1;
+		vector_case_put(&t->c, i, done);
+		if (leaves)
+			return;
+		try_again(t, ++tries);
+		i += done;
+		n -= done;
+		memmove(t->c.buf, t->c.buf + bytes_of(t, done), bytes_of(t, n));
+	}
+	vector_case_put(&t->c, i, n);
+}
+
+static void range(trial *t)
+{
+	const uint64_t i = below(t, t->c.n + 1), n = t->c.n - i < MOST ? t->c.n - i : MOST;
+
+	if (below(t, 2) == 0) {
+		insist(t, em_vector_read(t->c.v, i, t->c.buf, n));
+		assert_memory_equal(t->c.buf, is(t, i), bytes_of(t, n));
+	} else {
+		write_range(t, i, below(t, 3) == 0 ? t->c.n - i : n);
+	}
+}
+
+static void scattered(trial *t)
+{
+	uint64_t at[MOST], k;
+
+	for (k = 0; k < MOST; k++) {
+		at[k] = below(t, t->c.n);
+		if (below(t, 8) == 0)
+			em_vector_hint(t->c.v, at[k]);
+	}
+	insist(t, em_vector_read_many(t->c.v, at, MOST, t->c.buf));
+	for (k = 0; k < MOST; k++)
+		assert_memory_equal(t->c.buf + bytes_of(t, k), is(t, at[k]), bytes_of(t, 1));
+}
+
+static void push(trial *t)
+{
+	const uint64_t room = t->c.room - t->c.n;
+	uint64_t n = below(t, 3) == 0 ? below(t, room + 1) : room != 0, pushed = 77;
+	unsigned tries;
+
+	vector_case_draw(&t->c, n);
+	if (n == 1) {
+		insist(t, em_vector_push(t->c.v, t->c.buf));
+		vector_case_put(&t->c, t->c.n, 1);
+		return;
+	}
+	for (tries = 1; failed(t, em_vector_push_many(t->c.v, t->c.buf, n, &pushed)); tries++) {
+		assert_true(pushed < n);
+		vector_case_put(&t->c, t->c.n, pushed);
+		assert_int_equal(em_vector_size(t->c.v), t->c.n);
+		n -= pushed;
+		memmove(t->c.buf, t->c.buf + bytes_of(t, pushed), bytes_of(t, n));
+		try_again(t, tries);
+	}
+	assert_int_equal(pushed, n);
+	vector_case_put(&t->c, t->c.n, n);
+}
+
+static void chop(trial *t)
+{
+	const uint64_t n = below(t, t->c.n + 1);
+
+	insist(t, em_vector_resize(t->c.v, n));
+	memset(is(t, n), 0, bytes_of(t, t->c.n - n));
+	t->c.n = n;
+}
+
+static void pinned(trial *t)
+{
+	const uint64_t i = below(t, t->c.n);
+	const int change = (int)below(t, 2);
+	void *at;
+
+	insist(t, em_vector_pin(t->c.v, i, change, &at));
+	assert_memory_equal(at, is(t, i), bytes_of(t, 1));
+	vector_case_draw(&t->c, 1);
+	if (change) {
+		memcpy(at, t->c.buf, bytes_of(t, 1));
+		vector_case_put(&t->c, i, 1);
+	}
+	one_record(t);
+	assert_int_equal(em_vector_unpin(t->c.v, i, change), EM_OK);
+}
+
+static uint64_t buffers(trial *t)
+{
+	return below(t, 2) == 0 ? 0 : 2 + below(t, 5);
+}
+
+/* Read a range, while records change; and from where a reader has failed by another one. */
+static void reader(trial *t)
+{
+	em_vector_stream_opts opts = EM_VECTOR_STREAM_OPTS_INIT;
+	const int reverse = (int)below(t, 2);
+	uint64_t from = below(t, t->c.n + 1), to = from + below(t, t->c.n - from + 1);
+	em_status st = EM_OK;
+	unsigned tries;
+
+	opts.direction = reverse ? EM_VECTOR_REVERSE : EM_VECTOR_FORWARD;
+	opts.buffers = (uint32_t)buffers(t);
+	for (tries = 0; st != EM_END; tries++) {
+		em_vector_reader *r;
+		const em_batch *b;
+
+		opts.from = from;
+		opts.n = to - from;
+		insist(t, em_vector_reader_open(&r, t->c.v, &opts));
+		while ((st = em_vector_reader_next(r, &b)) == EM_OK) {
+			assert_true(b->n != 0 && b->n <= to - from);
+			to -= reverse ? b->n : 0;
+			assert_memory_equal(b->records, is(t, reverse ? to : from), b->bytes);
+			from += reverse ? 0 : b->n;
+			if (below(t, 4) == 0)
+				one_record(t);
+			tries = 0;
+		}
+		if (st != EM_END) {
+			assert_int_equal(st, EM_ERR_IO);
+			assert_int_equal(em_vector_reader_next(r, &b), EM_ERR_IO);
+			t->failures++;
+		}
+		em_vector_reader_close(r);
+		if (st != EM_END)
+			try_again(t, tries);
+	}
+	assert_int_equal(from, to);
+}
+
+/* Does a record lie in two blocks?  Only in a file it does. */
+static int straddles(const trial *t, uint64_t i)
+{
+	const uint64_t block = t->c.opts.block_bytes;
+
+	return t->c.opts.path != NULL && bytes_of(t, i) / block != (bytes_of(t, i + 1) - 1) / block;
+}
+
+/* Each byte of one is that of what was or of what was pushed; then that is what was. */
+static void mix(const char *one, unsigned char *was, const char *pushed, size_t bytes)
+{
+	size_t k;
+
+	for (k = 0; k < bytes; k++) {
+		const unsigned char byte = (unsigned char)one[k];
+
+		assert_true(byte == was[k] || byte == (unsigned char)pushed[k]);
+		was[k] = byte;
+	}
+}
+
+/* Each record of the range is what it was or what was pushed. */
+static void find_out(trial *t, uint64_t i, const char *pushed, uint64_t n)
+{
+	const uint64_t size = em_vector_size(t->c.v);
+	char one[MOST_RECORD];
+	uint64_t k;
+
+	for (k = 0; k < n && i + k < size; k++) {
+		insist(t, em_vector_get(t->c.v, i + k, one));
+		/* One that lies in two blocks may be both. */
+		if (straddles(t, i + k))
+			mix(one, is(t, i + k), pushed + bytes_of(t, k), bytes_of(t, 1));
+		if (i + k < t->c.n && memcmp(one, is(t, i + k), bytes_of(t, 1)) == 0)
+			continue;
+		assert_memory_equal(one, pushed + bytes_of(t, k), bytes_of(t, 1));
+		memcpy(is(t, i + k), one, bytes_of(t, 1));
+	}
+	assert_true(size >= t->c.n);
+	t->c.n = size;
+}
+
+static em_status write_by_parts(trial *t, em_vector_writer *w, const char *data, uint64_t n)
+{
+	em_status st = EM_OK;
+	uint64_t k, m;
+
+	for (k = 0; k < n && st == EM_OK; k += m) {
+		m = 1 + below(t, n - k < 100 ? n - k : 100);
+		st = em_vector_writer_push(w, data + bytes_of(t, k), m);
+	}
+	return st == EM_OK ? em_vector_writer_finish(w) : st;
+}
+
+/* Write a range, which may fail in part. */
+static void writer(trial *t)
+{
+	em_vector_stream_opts opts = EM_VECTOR_STREAM_OPTS_INIT;
+	const uint64_t i = below(t, t->c.n + 1), n = below(t, t->c.room - i + 1);
+	char *data = malloc(bytes_of(t, n) + 1);
+	em_vector_writer *w;
+	em_status st;
+
+	assert_non_null(data);
+	test_fill(&t->c.f.rng, data, bytes_of(t, n));
+	opts.from = i;
+	opts.buffers = (uint32_t)buffers(t);
+	insist(t, em_vector_writer_open(&w, t->c.v, &opts));
+	st = write_by_parts(t, w, data, n);
+	if (st == EM_OK) {
+		memcpy(is(t, i), data, bytes_of(t, n));
+		t->c.n = i + n > t->c.n ? i + n : t->c.n;
+	} else {
+		t->failures++;
+		assert_int_equal(st, EM_ERR_IO);
+		assert_int_equal(em_vector_writer_finish(w), EM_ERR_IO);
+	}
+	em_vector_writer_close(w);
+	if (st != EM_OK)
+		find_out(t, i, data, n);
+	free(data);
+}
+
+static void whole(trial *t)
+{
+	switch (below(t, 7)) {
+	case 0:
+		insist(t, em_vector_flush(t->c.v, 0));
+		break;
+	case 1:
+		insist(t, em_vector_shrink(t->c.v));
+		break;
+	case 2:
+		insist(t, em_vector_reserve(t->c.v, below(t, t->c.room)));
+		break;
+	case 3:
+	case 4:
+		writer(t);
+		break;
+	default:
+		reader(t);
+	}
+}
+
+static void operate(trial *t)
+{
+	const uint64_t what = below(t, 40);
+
+	if (what < 4 || t->c.n == 0)
+		push(t);
+	else if (what == 4 && below(t, 8) == 0)
+		chop(t);
+	else if (what == 5)
+		whole(t);
+	else if (what < 12)
+		range(t);
+	else if (what < 16)
+		scattered(t);
+	else if (what < 18 && t->c.opts.path == NULL)
+		pinned(t);
+	else
+		one_record(t);
+}
+
+static void open_number(void *what, unsigned number)
+{
+	static const uint32_t records[] = { 8, 100, 1000, 1365, 3000, MOST_RECORD };
+	const int bound = (int)(number % 2);
+	trial *t = what;
+
+	memset(t, 0, sizeof *t);
+	vector_case_open(&t->c, em_backend_find(bound ? "syscall" : "memory"), records[number / 2 % 6],
+			 120000 / records[number / 2 % 6] + MOST);
+	t->c.opts.block_bytes = !bound && number / 2 % 6 == 5 ? 8192 : 4096;
+	t->c.opts.page_blocks = (uint32_t)below(t, 3);
+	t->c.opts.cache_bytes = (4 + below(t, 8)) * t->c.opts.block_bytes;
+	vector_case_make(&t->c, bound);
+}
+
+static void work(void *what)
+{
+	trial *t = what;
+	unsigned i;
+
+	for (i = 0; i < (t->c.opts.path != NULL ? BOUND : OPERATIONS); i++)
+		operate(t);
+	insist(t, em_vector_flush(t->c.v, 0));
+	assert_int_equal(vector_case_stats(&t->c).blocks_dirty, 0);
+}
+
+/* All is there, and what is on disks is, too. */
+static void close_trial(void *what)
+{
+	trial *t = what;
+
+	vector_case_check(&t->c);
+	vector_case_reopen(&t->c);
+	vector_case_check(&t->c);
+	vector_case_close(&t->c);
+}
+
+static void test_chance(void **state)
+{
+	unsigned number;
+
+	(void)state;
+	for (number = 0; number < 12; number += test_step()) {
+		trial t;
+		const fault_trials trials = { &t, open_number, work, close_trial, &t.c.f, &t.failures, &t.failed };
+
+		assert_true(fault_trials_random(&trials, number) != 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chance),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
