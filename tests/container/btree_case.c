@@ -639,6 +639,7 @@ void btree_case_close(btree_case *c)
 		em_btree_cursor_close(c->stand[--c->stands].cursor);
 	if (c->inserts % 2 == 0)
 		em_btree_close(c->t);
+	assert_int_equal(emi_disk_used(c->f.disk), 0);
 	em_order_close(c->order);
 	free(c->entry);
 	fixture_close(&c->f);

@@ -114,6 +114,7 @@ void btree_case_check(btree_case *c);
 
 em_btree_stats btree_case_stats(const btree_case *c);
 
+/* Close it: then all blocks of the disk are given back. */
 void btree_case_close(btree_case *c);
 
 /* It is no failure. */

@@ -288,6 +288,8 @@ em_container_stats ends_case_stats(const ends_case *t)
 void ends_case_close(ends_case *t)
 {
 	ends_case_drop(t);
+	if (t->f.disk != NULL)
+		assert_int_equal(emi_disk_used(t->f.disk), 0);
 	fixture_close(&t->f);
 	free(t->is);
 	free(t->buf);

@@ -57,6 +57,7 @@ em_status ends_case_prefetch(ends_case *t, uint32_t blocks);
 em_container_stats ends_case_stats(const ends_case *t);
 void ends_case_error(const ends_case *t, em_errinfo *err);
 
+/* Close it: then all blocks of the disks are given back. */
 void ends_case_close(ends_case *t);
 
 /* It succeeded, or the test fails with the detail. */

@@ -376,6 +376,7 @@ em_pq_stats pq_case_stats(const pq_case *t)
 void pq_case_close(pq_case *t)
 {
 	em_pq_close(t->q);
+	assert_int_equal(emi_disk_used(t->f.disk), 0);
 	em_order_close(t->order);
 	free(t->heap);
 	free(t->there);

@@ -88,6 +88,7 @@ void pq_case_drain(pq_case *t);
 
 em_pq_stats pq_case_stats(const pq_case *t);
 
+/* Close it: then all blocks of the disk are given back. */
 void pq_case_close(pq_case *t);
 
 /* It succeeded, or the test fails with the detail. */

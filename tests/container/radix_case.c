@@ -288,6 +288,7 @@ em_radix_heap_stats radix_case_stats(const radix_case *t)
 void radix_case_close(radix_case *t)
 {
 	em_radix_heap_close(t->h);
+	assert_int_equal(emi_disk_used(t->f.disk), 0);
 	fixture_close(&t->f);
 	free(t->keys);
 	free(t->key_of);

@@ -70,6 +70,7 @@ uint64_t radix_case_key(radix_case *t, unsigned shape);
 
 em_radix_heap_stats radix_case_stats(const radix_case *t);
 
+/* Close it: then all blocks of the disk are given back. */
 void radix_case_close(radix_case *t);
 
 /* It succeeded, or the test fails with the detail. */

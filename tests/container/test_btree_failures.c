@@ -20,6 +20,7 @@ typedef struct trial {
 	btree_case c;
 	em_status failed;       /* the last failure; EM_OK: there was none */
 	uint64_t failures;
+	int chance;             /* transfers fail by chance */
 } trial;
 
 static void note(trial *t, em_status st)
@@ -92,6 +93,12 @@ static void insist(trial *t, unsigned what, uint64_t key)
 		btree_case_ok(&t->c, st, __LINE__);
 }
 
+/* One that reads all of the tree never comes to its end while transfers fail by chance. */
+static int reads_all(const trial *t, unsigned what)
+{
+	return what == 13 && t->chance;
+}
+
 static void work(void *of)
 {
 	trial *t = of;
@@ -105,7 +112,8 @@ static void work(void *of)
 			what = 0;
 		if (i < OPERATIONS / 3 && (what == 9 || what == 10 || what == 4))
 			what = 1;
-		insist(t, what, test_below(&rng, KEYS));
+		if (!reads_all(t, what))
+			insist(t, what, test_below(&rng, KEYS));
 	}
 	for (i = 0; i < 10; i++)
 		insist(t, 12, 0);
@@ -134,6 +142,12 @@ static void open_number(void *t, unsigned number)
 	open_trial(t, of[number].shape, of[number].flags);
 }
 
+static void work_by_chance(void *t)
+{
+	((trial *)t)->chance = 1;
+	work(t);
+}
+
 static void close_trial(void *t)
 {
 	btree_case_close(&((trial *)t)->c);
@@ -158,6 +172,21 @@ static void test_transfers(void **state)
 
 			assert_true(failures != 0 || k != 0 || !test_sweeps());
 		}
+	}
+}
+
+/* Any transfer fails by chance. */
+static void test_chance(void **state)
+{
+	unsigned number;
+
+	(void)state;
+	for (number = 0; number < 3; number += test_step()) {
+		trial t;
+		fault_trials trials = trials_of(&t);
+
+		trials.work = work_by_chance;
+		assert_true(fault_trials_random(&trials, number) != 0);
 	}
 }
 
@@ -254,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_transfers),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_allocations),
 		cmocka_unit_test(test_opening),
 		cmocka_unit_test(test_functions),

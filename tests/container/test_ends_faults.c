@@ -150,6 +150,33 @@ static void test_disk_fails(void **state)
 	}
 }
 
+/* Any transfer fails by chance. */
+static void test_chance(void **state)
+{
+	static const uint64_t one_in[] = { 50, 10 };
+	uint64_t injected = 0;
+	unsigned k, i;
+
+	(void)state;
+	for (k = 0; k < 60; k += test_step()) {
+		ends_case t;
+
+		open_case(&t, (emi_ends_kind)(k % 3));
+		ends_case_make(&t);
+		em_fault_set_random(&t.f.fault[0], EM_FAULT_READ | EM_FAULT_WRITE, one_in[k / 3 % 2],
+				    test_random(&t.f.rng));
+		for (i = 0; i < 10; i++) {
+			live(&t);
+			while (t.n > ROOM / 8)
+				may_fail(&t, ends_case_pop(&t, t.kind == EMI_STACK ? EMI_BACK : EMI_FRONT, t.n / 2));
+		}
+		injected += t.f.fault[0].injected;
+		em_fault_set(&t.f.fault[0], 0, 0, 0);
+		come_out(&t);
+	}
+	assert_true(injected != 0);
+}
+
 static void set_full(ends_case *t, int full)
 {
 	t->f.fault[0].sys_errno = ENOSPC;
@@ -225,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_fails),
 		cmocka_unit_test(test_disk_fails),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_read_again),
 	};

@@ -222,6 +222,7 @@ static void work(void *of)
 	}
 	while (t->c.n != 0)
 		pop_all(t, 1000);
+	assert_int_equal(pq_case_stats(&t->c).blocks, 0);
 }
 
 /* number: which of the kinds, and 4 more if it is stable. */
@@ -257,6 +258,20 @@ static void test_transfers(void **state)
 			if (k != 1 && k < 4)
 				assert_true(failures != 0 || !test_sweeps());
 		}
+	}
+}
+
+/* Any transfer fails by chance. */
+static void test_chance(void **state)
+{
+	unsigned r;
+
+	(void)state;
+	for (r = 0; r < 8; r += test_step()) {
+		trial t;
+		const fault_trials trials = trials_of(&t);
+
+		assert_true(fault_trials_random(&trials, r) != 0);
 	}
 }
 
@@ -496,6 +511,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_transfers),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_allocations),
 		cmocka_unit_test(test_opening),
 		cmocka_unit_test(test_disk_fails),

@@ -217,6 +217,21 @@ static void test_transfers(void **state)
 	}
 }
 
+/* Any transfer fails by chance. */
+static void test_chance(void **state)
+{
+	unsigned r;
+
+	(void)state;
+	for (r = 0; r < 4; r += test_step()) {
+		trial t;
+		const fault_trials trials = trials_of(&t);
+
+		/* With more memory there are few transfers. */
+		assert_true(fault_trials_random(&trials, r) != 0 || r == 3);
+	}
+}
+
 /* Each allocation fails once. */
 static void test_allocations(void **state)
 {
@@ -478,6 +493,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_transfers),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_allocations),
 		cmocka_unit_test(test_opening),
 		cmocka_unit_test(test_no_reads),
