@@ -205,8 +205,8 @@ static inline uint32_t emi_queue_due(const emi_queue *q)
 /* Next transfer to run, or NULL. */
 emi_request *emi_queue_take(emi_queue *q);
 
-/* The read whose turn comes after that of rq, if rq is one, too, and it goes on in the file and in memory where rq ends,
- * and is of no more than so many bytes; or NULL.  Writes are not joined: one that fails would be made twice. */
+/* The read whose turn comes after that of rq, if rq is one, too, and it goes on in the file and in memory where rq
+ * ends, and is of no more than so many bytes; or NULL.  Writes are not joined: one that fails would be made twice. */
 emi_request *emi_queue_take_beside(emi_queue *q, const emi_request *rq, size_t most);
 
 /* Next chore, or NULL. */

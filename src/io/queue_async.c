@@ -3,8 +3,8 @@
  * queue_async.c -- transfers that the backend makes on its own.
  *
  * A request takes a slot and is handed over by whoever submits it; the kernel does the rest while everybody computes.
- * Reads that are side by side in the file and in memory are handed over as one, which takes the kernel and the disk less
- * time; if that fails, or is short, each of them is made anew by itself.
+ * Reads that are side by side in the file and in memory are handed over as one, which takes the kernel and the disk
+ * less time; if that fails, or is short, each of them is made anew by itself.
  * No thread is needed to collect it: the one that waits does that, for all requests of the file.  Reaping is a turn:
  * one thread at a time has it (`reaping'), other waiters sleep until their request is done or the turn is free.
  * Only when there are more requests than slots must somebody move them up while everybody computes: then a

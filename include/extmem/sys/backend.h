@@ -78,8 +78,8 @@ typedef struct em_backend_open {
 	                          the library may have the kernel make huge pages of what is about to be written. */
 } em_backend_open;
 
-/** One transfer on its way through submit and reap.  All of it is the backend's until reap hands it back.  It may be that
- *  of several reads that are side by side in the file and in memory. */
+/** One transfer on its way through submit and reap.  All of it is the backend's until reap hands it back.  It may be
+ *  that of several reads that are side by side in the file and in memory. */
 typedef struct em_transfer {
 	void *buf;           /**< Where to or from. */
 	size_t bytes;        /**< More than 0. */
