@@ -8,19 +8,19 @@
  *
  * Keys are 8 characters a to z, and data 32 bytes.  The phases are those of other libraries' drivers: `bulk' loads n
  * sorted records that are made on the way; `insert', `locate' (the first key that is not less) and `erase' are ops
- * single calls with random keys; `scan' passes through `scans' ranges of n / scans records.  Changes are timed to the
- * end of em_btree_flush().  `pointinsert' inserts --ins random records into an empty tree.
+ * single calls with random keys; `scan' passes through `scans' ranges of n / scans records with a cursor, which copies
+ * them, and `each' with em_btree_for_each(), which does not.  Changes are timed to the end of em_btree_flush().  `pointinsert' inserts --ins random records into an empty tree.
  *
- *   --many 1        also `locate_many' and `insert_many', one call for all ops, and `fullscan'
+ *   --many 1        also `locate_many' and `insert_many', one call for all ops, `fullscan' and `fulleach'
  *   --unsorted 1    also `unsorted': n records in no order go through a sorter into a tree; 2: nothing before it
  *   --cache         of leaves and nodes together; nodes have a 16th
  *   --fill          percent of leaves and nodes that are filled by loading; 0: the default
  *   --batch         records that a call for many gets when ranges, or all, are passed through; 0: a range
  *   --budget        memory of the context: what a sorter may take; 0: four times the cache
  *   --simdisks N    on N simulated disks in memory
- *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, scan, erase and verify only these, with
- *                   commas between them
- *   --rounds        how often `fullscan' and `scan' are done, one after the other
+ *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, fulleach, scan, each, erase and verify only
+ *                   these, with commas between them
+ *   --rounds        how often the passes are done, one after the other
  *   --depth         requests of a disk that are under way; 0: the default
  *   --ends 1        only `fill', n records in no order into an empty tree, one by one, and `drain', the least one is
  *                   taken out until it is empty (LEDA-SM's tables 3.1 and 3.2)
@@ -264,6 +264,47 @@ static void scan(uint64_t ranges, const char *phase)
 	free(records);
 }
 
+/* What is passed through by a function that sees the records where they are. */
+typedef struct pass {
+	uint64_t count, sum;
+} pass;
+
+static int see(void *user, uint64_t i, const void *records, uint64_t n)
+{
+	const char *record = records;
+	pass *p = user;
+	uint64_t k, h;
+
+	(void)i;
+	for (k = 0; k < n; k++, record += REC) {
+		memcpy(&h, record + 8, 8);
+		p->sum += h;
+	}
+	p->count += n;
+	return 0;
+}
+
+/* Ranges of about n / ranges records, or all. */
+static void each(uint64_t ranges, const char *phase)
+{
+	pass p = { 0, 0 };
+	uint64_t i;
+	char from[KEY], to[KEY];
+	peer_mark m;
+
+	phase_begin(&m);
+	for (i = 0; i < ranges; i++) {
+		const uint64_t id = random_id(i, 0x3333), end = id + SPACE / ranges;
+
+		make_key(id, from);
+		make_key(end, to);
+		must(em_btree_for_each(tree, from, end < SPACE ? to : NULL, see, &p), "each");
+	}
+	if (ranges == 0)
+		must(em_btree_for_each(tree, NULL, NULL, see, &p), "each");
+	report(&m, set.n, phase, p.count, p.sum);
+}
+
 static void erase(void)
 {
 	uint64_t i, erased = 0;
@@ -389,9 +430,15 @@ static void measure(void)
 		if (set.many && wanted("fullscan"))
 			for (i = 0; i < set.rounds; i++)
 				scan(0, "fullscan");
+		if (set.many && wanted("fulleach"))
+			for (i = 0; i < set.rounds; i++)
+				each(0, "fulleach");
 		if (wanted("scan"))
 			for (i = 0; i < set.rounds; i++)
 				scan(set.scans, "scan");
+		if (wanted("each"))
+			for (i = 0; i < set.rounds; i++)
+				each(set.scans, "each");
 		if (wanted("erase"))
 			erase();
 		if (wanted("verify"))

@@ -15,6 +15,7 @@
 
 /* Which are called before the call returns. */
 %apply (em_vector_visit_fn EM_FN, void *EM_USER) { (em_vector_visit_fn fn, void *user) };
+%apply (em_vector_visit_fn EM_FN, void *EM_USER) { (em_btree_visit_fn fn, void *user) };
 %apply (em_vector_change_fn EM_FN, void *EM_USER) { (em_vector_change_fn fn, void *user) };
 %apply (em_vector_test_fn EM_FN, void *EM_USER) { (em_vector_test_fn test, void *user) };
 %apply (em_disorder_fn EM_FN, void *EM_USER) { (em_disorder_fn fn, void *user) };

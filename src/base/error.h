@@ -68,6 +68,12 @@ static inline em_status emi_given(const void *pointer, const char *name, em_erri
 	return pointer != NULL ? EM_OK : emi_fail(err, EM_ERR_INVAL, "%s is NULL", name);
 }
 
+/* What a function of the caller's has returned: EM_OK for 0, else EM_ERR_USER. */
+static inline em_status emi_returned(int value, em_errinfo *err)
+{
+	return value == 0 ? EM_OK : emi_fail(err, EM_ERR_USER, "the caller's function returned %d", value);
+}
+
 /* What a constructor begins with: no detail yet, and neither out nor `of', which the object is to belong to, is
  * NULL. */
 em_status emi_begin_open(const void *out, const void *of, const char *name, em_errinfo *err);

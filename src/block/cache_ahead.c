@@ -16,17 +16,28 @@
 
 #define RING_EACH 192u          /* frames of the ring for each disk, ... */
 #define RING_SHARE 8u           /* ... and no more than this part of all */
+#define RING_TURNS 2u           /* what was read ahead may leave when nobody has passed it for so many turns */
 
 static uint32_t least_of(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
-/* May what is in a frame of the ring leave?  Not if it was read ahead, and nobody has passed it. */
-static int may_leave(const emi_cache_frame *f)
+/* A frame of the ring is taken, and a turn is over when so many were. */
+static void count(emi_cache *c, uint32_t turn)
 {
-	return !f->detached && f->pins == 0 && f->busy == EMI_FRAME_IDLE && f->dirty == EMI_FRAME_CLEAN && !f->hinted &&
-	       !f->asking;
+	if (++c->ring_taken >= turn) {
+		c->ring_taken = 0;
+		c->turn++;
+	}
+}
+
+/* May what is in a frame of the ring leave?  Not if it was read ahead and nobody has passed it, unless that is so for
+ * some turns: then nobody is going to. */
+static int may_leave(const emi_cache *c, const emi_cache_frame *f)
+{
+	return !f->detached && f->pins == 0 && f->busy == EMI_FRAME_IDLE && f->dirty == EMI_FRAME_CLEAN && !f->asking &&
+	       (!f->hinted || (uint8_t)(c->turn - f->turn) >= RING_TURNS);
 }
 
 /* The next free frame of the ring, which is the beginning of the last piece, or EM_CACHE_NONE. */
@@ -42,10 +53,11 @@ static uint32_t ring_frame(emi_cache *c)
 		const uint32_t at = c->ring < n ? c->ring : 0, i = p->first + at;
 
 		c->ring = at + 1;
-		if (!may_leave(&c->frame[i]))
+		if (!may_leave(c, &c->frame[i]))
 			continue;
 		if (c->frame[i].here)
 			emi_frame_drop(c, i, !c->frame[i].ahead);
+		count(c, n);
 		return i;
 	}
 	return EM_CACHE_NONE;
@@ -87,6 +99,7 @@ static void hint(emi_cache *c, em_bid bid, emi_cache_part part)
 		return;
 	emi_frame_place(c, i, bid);
 	c->frame[i].hinted = c->frame[i].ahead = 1;
+	c->frame[i].turn = c->turn;
 	emi_frame_read(c, i, EMI_FRAMES_READS);
 	c->stats.hints += c->frame[i].busy == EMI_FRAME_READING;
 }

@@ -44,6 +44,7 @@ typedef struct emi_cache_frame {
 	unsigned detached : 1;  /* it is elsewhere */
 	unsigned seen : 1;      /* while tables are made anew */
 	unsigned asking : 1;    /* others are being told to forget it */
+	uint8_t turn;           /* of the ring, when it was read ahead */
 } emi_cache_frame;
 
 /* The rest: which block, and its transfer. */
@@ -76,6 +77,8 @@ struct emi_cache {
 	uint32_t detached;      /* ... and of them those that are elsewhere */
 	uint32_t last;          /* the frame that was got last */
 	uint32_t ring;          /* the next one of those that are passed through takes this frame of the last piece */
+	uint32_t ring_taken;    /* frames of it, in ... */
+	uint8_t turn;           /* ... this turn of it, modulo 256 */
 	size_t block_bytes;
 	uint32_t batch;         /* writes under way, at most */
 	uint32_t batch_given;   /* 0: it follows from m */

@@ -23,8 +23,8 @@
  *
  * A tree that was saved (btree_file.h) is read by the same code: its blocks are in parts of a file, in place of arrays.
  *
- * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_change.c inserts and takes out, and
- * btree_erase.c whole leaves; btree_verify.c looks at everything; btree_save.c, btree_file.c and btree_seen.c are about
+ * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_scan.c passes through a range;
+ * btree_change.c inserts and takes out, and btree_erase.c whole leaves; btree_verify.c looks at everything; btree_save.c, btree_file.c and btree_seen.c are about
  * files.  What the public calls check is in public_btree.c and its relatives.
  */
 #ifndef EMI_BTREE_H
@@ -352,10 +352,6 @@ em_status emi_btree_end(em_btree *t, int last, int pop, void *record, em_errinfo
 em_status emi_btree_find_from(em_btree *t, const emi_btree_probe *from, uint32_t mode, emi_btree_spot *spot,
 			      em_errinfo *err);
 
-/* How many records there are from `from' on that are not behind `to'. */
-em_status emi_btree_count(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, uint64_t *n,
-			  em_errinfo *err);
-
 /* btree_cursor.c */
 
 /* Go to the first record that is not before the probe, that is behind it, the last that is not behind it, that is
@@ -374,14 +370,34 @@ em_status emi_btree_cursor_step(em_btree_cursor *c, int forward, void *records, 
 /* Overwrite the record that it stands on.  EM_ERR_INVAL: it has another key. */
 em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinfo *err);
 
+/* btree_scan.c: what is done with n > 0 records of a leaf from a spot on.  Anything but EM_OK ends the scan. */
+typedef em_status (*emi_btree_scan_fn)(em_btree *t, void *arg, const emi_btree_spot *s, uint32_t n, em_errinfo *err);
+
+/* Do that with all records from `from' on that are before `to', or, through, not behind it; either may be NULL. */
+em_status emi_btree_scan(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, int through,
+			 emi_btree_scan_fn fn, void *arg, em_errinfo *err);
+
+/* btree_ahead.c */
+
 #define EMI_BTREE_AHEAD_MOST 256u
 
-/* btree_ahead.c: the leaf that is pinned is going to be followed by so many that way, up to the most: begin to read
+/* How many leaves may be read ahead, which are a part of all frames, by one who has passed so many. */
+uint32_t emi_btree_ahead_most(const em_btree *t, uint32_t passed);
+
+/* What such a one passes through, when so many leaves are wanted. */
+emi_cache_part emi_btree_ahead_part(const em_btree *t, uint32_t passed, uint64_t leaves);
+
+/* The leaf that is pinned is going to be followed by so many that way, up to the most: begin to read
  * them; they are a part of what is wanted. */
 void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, emi_cache_part part);
 
 /* The same of the leaf to which a probe leads, and n behind it. */
 void emi_btree_ahead_from(em_btree *t, const emi_btree_probe *probe, uint32_t n, emi_cache_part part);
+
+/* Begin to read up to n leaves behind that which a path leads to, beginning with that, here, but none behind `end'; the
+ * path leads to the last of them then.  Somebody passes through them who has passed so many.  Returns how many they
+ * are: when they are fewer than n, there are no more. */
+uint32_t emi_btree_ahead_up_to(em_btree *t, emi_btree_path *path, int here, uint64_t end, uint32_t n, uint32_t passed);
 
 /* Somebody goes along all leaves, and is at that which the path leads to: begin to read those that come next, as far as
  * their node is the same. */

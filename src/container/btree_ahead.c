@@ -8,12 +8,21 @@
  */
 #include "container/btree.h"
 
-#define ALONG_SHARE 4u          /* of the frames are for what a walk along all leaves wants next, ... */
-#define ALONG_MOST 64u          /* ... and no more than so many */
+#define AHEAD_SHARE                                                                                                    \
+	16u /* of the frames: leaves that are read ahead, so that they are there when they are
+				   wanted, ... */
+#define AHEAD_EACH 120u /* ... and so many at most for each disk, ... */
+#define AHEAD_FIRST                                                                                                    \
+	64u /* ... but before one was passed no more than so many: requests that are under way
+				   together end together, and nothing can be copied before */
+#define RANGE_LEAST 16u /* so many leaves are a range */
+#define ALL_SHARE 4u /* who has passed this part of the frames is taken to pass through very many leaves */
+#define ALONG_SHARE 4u /* of the frames are for what a walk along all leaves wants next, ... */
+#define ALONG_MOST 64u /* ... and no more than so many */
 
 static em_bid bid_of(const em_btree *t, uint64_t leaf)
 {
-	const em_bid bid = { 0, 0, leaf * t->leaves.bytes };
+	const em_bid bid = {0, 0, leaf * t->leaves.bytes};
 
 	return bid;
 }
@@ -33,9 +42,8 @@ static void hint_used(em_btree *t, uint64_t leaf)
 /* Do all records of a leaf have the key of the first? */
 static int is_one_key(const em_btree *t, const emi_btree_pin *pin, const emi_btree_probe *first)
 {
-	return t->plan.duplicates &&
-	       emi_collation_compare_to(&t->by, emi_btree_record(t, pin, pin->u.leaf->n - 1), first->head,
-					first->val) == 0;
+	return t->plan.duplicates && emi_collation_compare_to(&t->by, emi_btree_record(t, pin, pin->u.leaf->n - 1),
+							      first->head, first->val) == 0;
 }
 
 /* Leaves in the order of their numbers, which is that of their places on the disk. */
@@ -61,6 +69,24 @@ static void add_beside(em_btree *t, list *l, emi_btree_path *path, int forward, 
 			return;
 		add(l, bid_of(t, path->id[0]));
 	}
+}
+
+uint32_t emi_btree_ahead_most(const em_btree *t, uint32_t passed)
+{
+	const uint32_t disks = emi_store_disks(t->leaves.store), share = t->plan.leaf_frames / AHEAD_SHARE;
+	const uint64_t each = (uint64_t)(passed == 0 ? AHEAD_FIRST : AHEAD_EACH) * disks;
+	const uint32_t most = each < EMI_BTREE_AHEAD_MOST ? (uint32_t)each : EMI_BTREE_AHEAD_MOST;
+
+	if (share == 0)
+		return 1;
+	return share < most ? share : most;
+}
+
+emi_cache_part emi_btree_ahead_part(const em_btree *t, uint32_t passed, uint64_t leaves)
+{
+	if (passed > t->plan.leaf_frames / ALL_SHARE)
+		return EMI_PART_OF_ALL;
+	return passed + leaves >= RANGE_LEAST ? EMI_PART_OF_RANGE : EMI_PART_OF_FEW;
 }
 
 void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n, emi_cache_part part)
@@ -100,11 +126,24 @@ void emi_btree_ahead_from(em_btree *t, const emi_btree_probe *probe, uint32_t n,
 	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, part);
 }
 
+uint32_t emi_btree_ahead_up_to(em_btree *t, emi_btree_path *path, int here, uint64_t end, uint32_t n, uint32_t passed)
+{
+	list l;
+
+	l.n = 0;
+	if (here)
+		add(&l, bid_of(t, path->id[0]));
+	while (l.n < n && path->id[0] != end && emi_btree_path_next(t, path, NULL) == EM_OK)
+		add(&l, bid_of(t, path->id[0]));
+	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, emi_btree_ahead_part(t, passed, l.n));
+	return l.n;
+}
+
 void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path)
 {
 	const uint32_t share = t->plan.leaf_frames / ALONG_SHARE, most = share < ALONG_MOST ? share : ALONG_MOST;
 	const uint32_t child = path->child[1];
-	emi_btree_pin pin = { 0 };
+	emi_btree_pin pin = {0};
 	uint32_t i;
 
 	if (t->height == 0 || emi_btree_node_of(t, path->id[1], 1, EM_CACHE_READ, &pin, NULL) != EM_OK)

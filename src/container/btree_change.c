@@ -265,27 +265,3 @@ em_status emi_btree_end(em_btree *t, int last, int pop, void *record, em_errinfo
 	emi_btree_unpin_leaf(t, &pin, pop);
 	return EM_OK;
 }
-
-em_status emi_btree_count(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, uint64_t *n,
-			  em_errinfo *err)
-{
-	emi_btree_spot spot;
-	em_status st = emi_btree_find_from(t, from, EM_CACHE_READ, &spot, err);
-
-	*n = 0;
-	while (st == EM_OK) {
-		const uint64_t next = spot.pin.u.leaf->next;
-		const uint32_t all = spot.pin.u.leaf->n;
-		const uint32_t end = to == NULL ? all
-						: t->form.kind->search(&t->form, emi_btree_place(t, &spot.pin), to, 1);
-
-		*n += end > spot.slot ? end - spot.slot : 0;
-		emi_btree_unpin_leaf(t, &spot.pin, 0);
-		st = emi_btree_compared(t, err);
-		if (st != EM_OK || end < all || next == EMI_BTREE_NONE)
-			return st;
-		st = emi_btree_leaf(t, next, EM_CACHE_READ, &spot.pin, err);
-		spot.slot = 0;
-	}
-	return st == EM_NOT_FOUND ? EM_OK : st;
-}

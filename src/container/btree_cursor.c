@@ -8,14 +8,8 @@
 
 #include "container/btree.h"
 
-#define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are
-				   wanted, ... */
-#define AHEAD_EACH 120u         /* ... and so many at most for each disk, ... */
-#define AHEAD_FIRST 64u         /* ... but before one was passed no more than so many: requests that are under way
-				   together end together, and nothing can be copied before */
-#define RANGE_LEAST 16u         /* so many leaves are a range */
-#define ALL_SHARE 4u            /* who has passed this part of the frames is taken to pass through very many leaves */
 #define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
+#define SAME_SHARE 16u          /* ranges that differ by no more than this part are of one length */
 #define NEAR_MOST 32u           /* leaves that are guessed to be wanted one by one: as many as were passed, ... */
 #define FAR_SHARE 4u            /* ... and more than that when they are this part of these */
 
@@ -68,42 +62,25 @@ static em_status seek_end(em_btree_cursor *c, int last, em_errinfo *err)
 	return st;
 }
 
-static uint32_t least_of(const uint32_t two[2])
+/* How long a range is taken to be that comes behind two others: as the shorter one, but if they are nearly the same as
+ * the longer one. */
+static uint32_t usual_of(const uint32_t two[2])
 {
-	return two[0] < two[1] ? two[0] : two[1];
-}
+	const uint32_t least = two[0] < two[1] ? two[0] : two[1], most = two[0] < two[1] ? two[1] : two[0];
 
-/* How many leaves may be read ahead, which are a part of all frames. */
-static uint32_t ahead_most(const em_btree_cursor *c)
-{
-	const em_btree *t = c->tree;
-	const uint32_t disks = emi_store_disks(t->leaves.store), share = t->plan.leaf_frames / AHEAD_SHARE;
-	const uint64_t each = (uint64_t)(c->passed == 0 ? AHEAD_FIRST : AHEAD_EACH) * disks;
-	const uint32_t most = each < EMI_BTREE_AHEAD_MOST ? (uint32_t)each : EMI_BTREE_AHEAD_MOST;
-
-	if (share == 0)
-		return 1;
-	return share < most ? share : most;
-}
-
-/* What it passes through, when so many leaves are wanted. */
-static emi_cache_part part_of(const em_btree_cursor *c, uint64_t leaves)
-{
-	if (c->passed > c->tree->plan.leaf_frames / ALL_SHARE)
-		return EMI_PART_OF_ALL;
-	return c->passed + leaves >= RANGE_LEAST ? EMI_PART_OF_RANGE : EMI_PART_OF_FEW;
+	return most - least <= most / SAME_SHARE ? most : least;
 }
 
 /* It is going to be where a probe leads to, and has come from there as far as usual when the last two times that it was
  * sought are anything to go by. */
 static void expect_range(em_btree_cursor *c, const emi_btree_probe *probe)
 {
-	const uint32_t usual = least_of(c->passed_before), most = ahead_most(c);
+	const uint32_t usual = usual_of(c->passed_before), most = emi_btree_ahead_most(c->tree, c->passed);
 
 	if (usual == 0 || !c->forward)
 		return;
 	c->ahead = usual < most ? usual : most;
-	emi_btree_ahead_from(c->tree, probe, c->ahead, part_of(c, usual));
+	emi_btree_ahead_from(c->tree, probe, c->ahead, emi_btree_ahead_part(c->tree, c->passed, usual));
 }
 
 static em_status seek_after(em_btree_cursor *c, const emi_btree_probe *probe, int upper, em_errinfo *err)
@@ -241,10 +218,10 @@ static uint32_t guess(const em_btree_cursor *c, uint64_t n)
 }
 
 /* Leaves that are going to be wanted by a call for n records that needs some of them, and behind it.  A call for fewer
- * than the one before is the last of a range.  A range is taken to be as long as the shorter one of the last two. */
+ * than the one before is the last of a range.  A range is taken to be as long as usual. */
 static uint64_t soon(const em_btree_cursor *c, uint64_t some, uint64_t n)
 {
-	const uint32_t usual = least_of(c->more_before);
+	const uint32_t usual = usual_of(c->more_before);
 	uint64_t rest;
 
 	if (n > 1 && n < c->asked)
@@ -259,17 +236,17 @@ static uint64_t soon(const em_btree_cursor *c, uint64_t some, uint64_t n)
 
 /* It is in a leaf, and `wanted' more records of a call for n are going to be.  Have the leaves read ahead that those
  * need, and some more.  When most of them are, all is well for some leaves: so what this takes does not grow with their
- * number. */
+ * number.  But when a call begins, all are asked for: those that are missing come while others are copied. */
 static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, uint64_t wanted, uint64_t n)
 {
 	const uint32_t here = s->pin.u.leaf->n, there = c->forward ? here - s->slot : s->slot + 1;
-	const uint32_t most = ahead_most(c);
+	const uint32_t most = emi_btree_ahead_most(c->tree, c->passed);
 	const uint64_t leaves = soon(c, wanted > there ? (wanted - there - 1) / here + 1 : 0, n);
 	const uint32_t ahead = leaves < most ? (uint32_t)leaves : most;
 
-	if (c->ahead >= ahead - ahead / AGAIN_SHARE)
+	if (c->ahead >= (wanted == n ? ahead : ahead - ahead / AGAIN_SHARE))
 		return;
-	emi_btree_ahead(c->tree, &s->pin, c->forward, ahead, part_of(c, leaves));
+	emi_btree_ahead(c->tree, &s->pin, c->forward, ahead, emi_btree_ahead_part(c->tree, c->passed, leaves));
 	c->ahead = ahead;
 }
 

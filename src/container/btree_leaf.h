@@ -75,6 +75,8 @@ struct emi_leaf_kind {
 	/* There is. */
 	void (*insert)(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, const void *record);
 	void (*remove)(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot);
+	/* Do all records lie one behind the other in their order? */
+	int (*in_order)(const emi_leaf_form *f, emi_leaf_place p);
 	/* Copy n records in their order. */
 	void (*copy)(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, uint32_t n, void *records);
 	/* Put n records behind the others, which come after them; there must be room for them. */

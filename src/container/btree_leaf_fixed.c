@@ -289,6 +289,12 @@ static void remove_record(const emi_leaf_form *f, emi_leaf_place p, uint32_t slo
 		p.leaf->flags &= ~EMI_LEAF_SLOTS;
 }
 
+static int in_order(const emi_leaf_form *f, emi_leaf_place p)
+{
+	(void)f;
+	return !has_slots(p);
+}
+
 static void copy(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, uint32_t n, void *records)
 {
 	char *to = records;
@@ -409,5 +415,5 @@ static int damaged(const emi_leaf_form *f, emi_leaf_place p)
 	return 0;
 }
 
-const emi_leaf_kind emi_leaf_fixed = { init, search, record_in, full, insert, remove_record, copy, append, room, share,
-				       shares, cut, parts, lean, damaged };
+const emi_leaf_kind emi_leaf_fixed = { init, search, record_in, full, insert, remove_record, in_order, copy, append, room,
+				       share, shares, cut, parts, lean, damaged };

@@ -306,6 +306,22 @@ static em_status take_range(em_btree *t, const void *from, const void *to, range
 	return st;
 }
 
+static em_status add_up(em_btree *t, void *arg, const emi_btree_spot *s, uint32_t n, em_errinfo *err)
+{
+	(void)t;
+	(void)s;
+	(void)err;
+	*(uint64_t *)arg += n;
+	return EM_OK;
+}
+
+em_status emi_btree_count(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, uint64_t *n,
+			  em_errinfo *err)
+{
+	*n = 0;
+	return emi_btree_scan(t, from, to, 1, add_up, n, err);
+}
+
 em_status em_btree_count(em_btree *t, const void *from, const void *to, uint64_t *n)
 {
 	uint64_t count = 0;
@@ -324,6 +340,49 @@ em_status em_btree_count(em_btree *t, const void *from, const void *to, uint64_t
 		st = emi_btree_count(t, r.first, r.last, &count, &err);
 	if (st == EM_OK)
 		*n = count;
+	return emi_leave(t, st, &err);
+}
+
+typedef struct visitor {
+	em_btree_visit_fn fn;
+	void *user;
+	uint64_t i;
+} visitor;
+
+/* Records that do not lie in their order are copied. */
+static em_status visit(em_btree *t, void *arg, const emi_btree_spot *s, uint32_t n, em_errinfo *err)
+{
+	const emi_leaf_place p = emi_btree_place(t, &s->pin);
+	const char *records = t->form.kind->record(&t->form, p, s->slot);
+	visitor *v = arg;
+	em_status st;
+
+	if (!t->form.kind->in_order(&t->form, p)) {
+		st = emi_btree_have_tmp(t, err);
+		if (st != EM_OK)
+			return st;
+		t->form.kind->copy(&t->form, p, s->slot, n, t->tmp);
+		records = t->tmp;
+	}
+	st = emi_returned(v->fn(v->user, v->i, records, n), err);
+	v->i += n;
+	return st;
+}
+
+em_status em_btree_for_each(em_btree *t, const void *from, const void *to, em_btree_visit_fn fn, void *user)
+{
+	visitor v = { fn, user, 0 };
+	em_errinfo err;
+	em_status st = emi_enter(t, &err);
+	range r;
+
+	if (st != EM_OK)
+		return st;
+	st = fn != NULL ? EM_OK : emi_given(NULL, "fn", &err);
+	if (st == EM_OK)
+		st = take_range(t, from, to, &r, &err);
+	if (st == EM_OK)
+		st = emi_btree_scan(t, r.first, r.last, 0, visit, &v, &err);
 	return emi_leave(t, st, &err);
 }
 

@@ -14,6 +14,10 @@ void emi_btree_let(em_btree *t);
 /* Release cursors that were closed in the call that has just ended.  The tree may be no more then. */
 void emi_btree_release_closed(em_btree *t);
 
+/* How many records there are from `from' on that are not behind `to'. */
+em_status emi_btree_count(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, uint64_t *n,
+			  em_errinfo *err);
+
 /* EM_ERR_STATE: it is being loaded.  EM_ERR_ACCESS: it is one that was saved. */
 em_status emi_btree_refuse_change(const em_btree *t, em_errinfo *err);
 

@@ -14,9 +14,6 @@ em_status emi_vector_range(em_vector *v, uint64_t from, uint64_t *n, em_errinfo 
 em_status emi_vector_change_range(em_vector *v, uint64_t from, uint64_t *n, em_errinfo *err);
 em_status emi_vector_grow_range(em_vector *v, uint64_t from, uint64_t n, em_errinfo *err);
 
-/* EM_ERR_USER unless the caller's function returned 0. */
-em_status emi_vector_stopped(int value, em_errinfo *err);
-
 /* Read a range; a function that returns EM_END stops, and that is EM_OK.  The same with a reader of it, which begins at
  * record i. */
 typedef em_status (*emi_vector_visit_fn)(void *arg, uint64_t i, const char *records, uint64_t n, em_errinfo *err);

@@ -56,11 +56,6 @@ em_status emi_vector_grow_range(em_vector *v, uint64_t from, uint64_t n, em_erri
 	return st == EM_OK ? check_pins(v, from, n, err) : st;
 }
 
-em_status emi_vector_stopped(int value, em_errinfo *err)
-{
-	return value == 0 ? EM_OK : emi_fail(err, EM_ERR_USER, "the caller's function returned %d", value);
-}
-
 em_status emi_vector_pass(emi_vector_reader *r, uint64_t i, emi_vector_visit_fn fn, void *arg, em_errinfo *err)
 {
 	const char *records;
@@ -107,7 +102,7 @@ static em_status visit(void *arg, uint64_t i, const char *records, uint64_t n, e
 {
 	call *c = arg;
 
-	return emi_vector_stopped(c->visit(c->user, i, records, n), err);
+	return emi_returned(c->visit(c->user, i, records, n), err);
 }
 
 em_status em_vector_for_each(em_vector *v, uint64_t from, uint64_t n, em_vector_visit_fn fn, void *user)
@@ -209,7 +204,7 @@ static em_status change(void *arg, uint64_t i, const char *records, uint64_t n, 
 		if (records != NULL)
 			memcpy(to, records, (size_t)room * record);
 		if (c->change != NULL)
-			st = emi_vector_stopped(c->change(c->user, i, to, room), err);
+			st = emi_returned(c->change(c->user, i, to, room), err);
 		if (st != EM_OK)
 			return st;
 		emi_vector_writer_took(&c->w, room);

@@ -413,6 +413,49 @@ em_status btree_case_count(btree_case *c, uint64_t from, uint64_t to)
 	return told(c, st, EM_OK);
 }
 
+/* What a visit is to find. */
+typedef struct visit {
+	btree_case *c;
+	size_t at;              /* the next one, in the model */
+	uint64_t n, stop;
+} visit;
+
+static int look_at(void *user, uint64_t i, const void *records, uint64_t n)
+{
+	visit *v = user;
+	uint64_t j;
+
+	assert_int_equal(i, v->n);
+	assert_true(n != 0);
+	for (j = 0; j < n; j++)
+		btree_case_is(v->c, (const char *)records + j * v->c->record, v->at++);
+	v->n += n;
+	return v->n > v->stop ? 7 : 0;
+}
+
+em_status btree_case_visit(btree_case *c, uint64_t from, uint64_t to, uint64_t stop)
+{
+	const size_t i = from != UINT64_MAX ? btree_case_bound(c, from, 0) : 0;
+	const size_t j = to != UINT64_MAX ? btree_case_bound(c, to, 0) : c->n, n = j > i ? j - i : 0;
+	visit v = { c, i, 0, stop };
+	char first[BTREE_RECORD_MOST];
+	em_status st;
+
+	memcpy(first, btree_case_key(c, from), sizeof first);
+	st = em_btree_for_each(c->t, from != UINT64_MAX ? first : NULL,
+			       to != UINT64_MAX ? btree_case_key(c, to) : NULL, look_at, &v);
+	assert_true(v.n <= n);
+	if (st >= EM_OK)
+		assert_int_equal(v.n, n);
+	if (v.n > stop) {
+		assert_int_equal(st, EM_ERR_USER);
+		em_btree_error(c->t, &c->err);
+		assert_non_null(strstr(c->err.text, "7"));
+		st = EM_OK;
+	}
+	return told(c, st, EM_OK);
+}
+
 em_status btree_case_end(btree_case *c, int last, int pop)
 {
 	const size_t i = last && c->n != 0 ? c->n - 1 : 0;

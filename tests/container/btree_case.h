@@ -93,6 +93,9 @@ em_status btree_case_erase(btree_case *c, uint64_t key);
 em_status btree_case_erase_range(btree_case *c, uint64_t from, uint64_t to);
 em_status btree_case_erase_equal(btree_case *c, uint64_t key);
 em_status btree_case_count(btree_case *c, uint64_t from, uint64_t to);
+/* Visit those that are not before `from' and before `to'; UINT64_MAX: all from the first one, to the last one.  The
+ * function stops at that record of the range. */
+em_status btree_case_visit(btree_case *c, uint64_t from, uint64_t to, uint64_t stop);
 em_status btree_case_end(btree_case *c, int last, int pop);
 
 /* Cursors, and calls on one of them. */

@@ -56,7 +56,7 @@ static em_status operate(trial *t, unsigned what, uint64_t key)
 	case 10:
 		return btree_case_erase_range(c, key, key + key % 9);
 	case 11:
-		return btree_case_count(c, key, key + 20);
+		return key % 2 != 0 ? btree_case_count(c, key, key + 20) : btree_case_visit(c, key, key + 20, key % 30);
 	case 12:
 		return em_btree_flush(c->t);
 	case 14:

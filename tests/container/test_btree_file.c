@@ -120,6 +120,7 @@ static void read_all(saved *s)
 		assert_btree_ok(&s->c, btree_case_step(&s->c, k, (int)(i % 2)));
 		assert_btree_ok(&s->c, btree_case_get(&s->c, key));
 		assert_btree_ok(&s->c, btree_case_count(&s->c, key, key + 30));
+		assert_btree_ok(&s->c, btree_case_visit(&s->c, key, key + 30, UINT64_MAX));
 	}
 	assert_btree_ok(&s->c, btree_case_end(&s->c, 0, 0));
 	assert_btree_ok(&s->c, btree_case_end(&s->c, 1, 0));

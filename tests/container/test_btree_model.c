@@ -19,6 +19,15 @@ static uint64_t below(btree_case *c, uint64_t n)
 	return test_below(&c->f.rng, n);
 }
 
+/* A range of a few records as a rule, which may be empty, or none at all. */
+static void visit(btree_case *c, uint64_t keys, uint64_t key)
+{
+	const uint64_t all = below(c, 50), stop = below(c, 3) == 0 ? below(c, 20) : UINT64_MAX;
+	const uint64_t end = below(c, 10) != 0 ? key + below(c, 30) : below(c, keys);
+
+	assert_btree_ok(c, btree_case_visit(c, all == 0 ? UINT64_MAX : key, all == 1 ? UINT64_MAX : end, stop));
+}
+
 /* One call of any kind; more: the tree is to grow. */
 static void operate(btree_case *c, uint64_t keys, int more)
 {
@@ -37,7 +46,10 @@ static void operate(btree_case *c, uint64_t keys, int more)
 	} else if (what < 86) {
 		assert_btree_ok(c, btree_case_end(c, (int)below(c, 2), more ? 0 : (int)below(c, 2)));
 	} else if (what < 90) {
-		assert_btree_ok(c, btree_case_count(c, key, key + below(c, 30)));
+		if (below(c, 2) == 0)
+			assert_btree_ok(c, btree_case_count(c, key, key + below(c, 30)));
+		else
+			visit(c, keys, key);
 	} else if (what < 93) {
 		assert_btree_ok(c, btree_case_erase_equal(c, key));
 	} else if (what == 93 && below(c, more ? 40 : 10) == 0) {
