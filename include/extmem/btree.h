@@ -194,7 +194,7 @@ EM_API EM_NODISCARD em_status em_btree_lower_bound(em_btree *t, const void *key,
 EM_API EM_NODISCARD em_status em_btree_upper_bound(em_btree *t, const void *key, void *record);
 
 /** Count the records whose keys are not less than `from' and not greater than `to'; NULL: from the first one, to the
- *  last one.  With the same key for both these are its duplicates.  I/O: the way down, and a scan. */
+ *  last one.  With the same key for both these are its duplicates.  I/O: as em_btree_for_each(). */
 EM_API EM_NODISCARD em_status em_btree_count(em_btree *t, const void *from, const void *to, uint64_t *n);
 
 /** Look at n > 0 records, which lie one behind the other in their order; i is how many of the range came before.  0: go
