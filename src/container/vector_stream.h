@@ -26,7 +26,7 @@ typedef struct emi_vector_ring {
 	size_t bytes;           /* of each */
 	char *room;
 	emi_request *rq;
-	uint8_t *state;         /* of each, the reader's */
+	uint32_t *state;        /* of each, as the reader or the writer says */
 } emi_vector_ring;
 
 /* About how much memory that takes for a range of so many records, where nobody asks for buffers. */

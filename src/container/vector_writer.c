@@ -6,7 +6,8 @@
  * was appended is there from the first to the last record.
  *
  * Whole blocks go past the cache, which forgets them.  One that the cache has not written yet is overwritten there: if
- * it were forgotten and its write failed, its records would be what they were long before.
+ * it were forgotten and its write failed, its records would be what they were long before.  And what a block that could
+ * not be written had never had is zeros still.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,6 +15,9 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "container/vector_stream.h"
+
+/* State of a buffer from which nothing is being written; else how many bytes of its block were there before. */
+#define IDLE UINT32_MAX
 
 static em_status sticky(const emi_vector_writer *w, em_errinfo *err)
 {
@@ -67,29 +71,52 @@ em_status emi_vector_writer_open(emi_vector_writer *w, emi_vector *v, uint64_t f
 		emi_vector_ring_close(&w->ring, v);
 		return st;
 	}
-	/* What was in that memory before is nobody's business to find on the disk. */
-	for (b = 0; b < w->ring.buffers && !l->straddles; b++)
-		memset(emi_vector_ring_buf(&w->ring, b) + l->payload, 0, (size_t)(l->block_bytes - l->payload));
+	for (b = 0; b < w->ring.buffers; b++) {
+		w->ring.state[b] = IDLE;
+		/* What was in that memory before is nobody's business to find on the disk. */
+		if (!l->straddles)
+			memset(emi_vector_ring_buf(&w->ring, b) + l->payload, 0, (size_t)(l->block_bytes - l->payload));
+	}
 	v->writers++;
 	return EM_OK;
 }
 
-/* Wait for the write from a buffer, where there is one.  When it failed, what was appended from there on is not
- * there. */
+/* The block that was last written from a buffer. */
+static uint64_t block_of(const emi_vector_writer *w, uint32_t b)
+{
+	const uint64_t turn = w->turn / w->ring.buffers * w->ring.buffers + b;
+
+	return w->first + turn - (turn >= w->turn ? w->ring.buffers : 0);
+}
+
+/* Wait for the write from a buffer, where there is one.  When it failed, the block has no more than before. */
+static em_status settle(emi_vector_writer *w, uint32_t b, em_errinfo *err)
+{
+	const uint32_t there = w->ring.state[b];
+	em_status st;
+
+	if (there == IDLE)
+		return EM_OK;
+	st = emi_wait(&w->ring.rq[b], err);
+	w->ring.state[b] = IDLE;
+	if (st != EM_OK)
+		emi_store_unwrite(w->v->store, emi_vector_bid(w->v, block_of(w, b)), there);
+	return st;
+}
+
+/* The same.  What was appended from there on is not there then. */
 static em_status await(emi_vector_writer *w, uint32_t b)
 {
-	const em_status st = emi_wait(&w->ring.rq[b], &w->err);
-	uint64_t turn = w->turn / w->ring.buffers * w->ring.buffers + b, n;
+	const em_status st = settle(w, b, &w->err);
+	uint64_t n;
 	uint32_t k;
 
 	if (st == EM_OK)
 		return EM_OK;
 	w->err.status = st;
 	for (k = 0; k < w->ring.buffers; k++)
-		(void)emi_wait(&w->ring.rq[k], NULL);
-	if (turn >= w->turn)
-		turn -= w->ring.buffers;
-	n = (w->first + turn) * (w->v->layout.payload / w->v->layout.record);
+		(void)settle(w, k, NULL);
+	n = block_of(w, b) * (w->v->layout.payload / w->v->layout.record);
 	if (n < w->old)
 		n = w->old;
 	if (n < w->v->n)
@@ -103,6 +130,7 @@ static em_status write_block(emi_vector_writer *w)
 	emi_vector *v = w->v;
 	const emi_span span = { emi_vector_bid(v, w->first + w->turn), v->layout.block_bytes };
 	const uint32_t b = (uint32_t)(w->turn % w->ring.buffers);
+	const uint32_t there = emi_store_there(v->store, span.at);
 	em_status st = emi_store_forget(v->store, NULL, &span, &w->err);
 
 	if (st == EM_OK)
@@ -110,6 +138,7 @@ static em_status write_block(emi_vector_writer *w)
 				     span.at, NULL, &w->err);
 	if (st != EM_OK)
 		return st;
+	w->ring.state[b] = there;
 	v->written++;
 	if (w->at > v->n)
 		v->n = w->at;

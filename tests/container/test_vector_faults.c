@@ -163,12 +163,14 @@ static void push(trial *t)
 	vector_case_put(&t->c, t->c.n, n);
 }
 
-static void chop(trial *t)
+/* What was cut off and comes back is zeros, as is what is new. */
+static void resize(trial *t)
 {
-	const uint64_t n = below(t, t->c.n + 1);
+	const uint64_t n = below(t, t->c.room + 1);
 
 	insist(t, em_vector_resize(t->c.v, n));
-	memset(is(t, n), 0, bytes_of(t, t->c.n - n));
+	if (n < t->c.n)
+		memset(is(t, n), 0, bytes_of(t, t->c.n - n));
 	t->c.n = n;
 }
 
@@ -344,7 +346,7 @@ static void operate(trial *t)
 	if (what < 4 || t->c.n == 0)
 		push(t);
 	else if (what == 4 && below(t, 8) == 0)
-		chop(t);
+		resize(t);
 	else if (what == 5)
 		whole(t);
 	else if (what < 12)
@@ -407,9 +409,59 @@ static void test_chance(void **state)
 	}
 }
 
+/* A writer passes over all of the vector, and the nth write fails.  What was never written before is zeros still,
+ * whatever its blocks have got on the disk. */
+static void fail_first(uint64_t nth)
+{
+	enum { BLOCKS = 40, PER = 512, N = BLOCKS * PER };
+	em_vector_stream_opts how = EM_VECTOR_STREAM_OPTS_INIT;
+	em_vector_opts other_opts = EM_VECTOR_OPTS_INIT;
+	em_vector *other;
+	em_vector_writer *w;
+	trial t;
+
+	memset(&t, 0, sizeof t);
+	vector_case_numbers(&t.c, em_backend_find("memory"), N, 8);
+	vector_case_draw(&t.c, N);
+	assert_vector_ok(&t.c, em_vector_push_many(t.c.v, t.c.buf, N, NULL));
+	assert_vector_ok(&t.c, em_vector_flush(t.c.v, 0));
+	vector_case_put(&t.c, 0, N);
+	/* The disk ends with somebody else's block, so what is free before stays in its file. */
+	other_opts.record_bytes = 8;
+	other_opts.block_bytes = t.c.opts.block_bytes;
+	assert_int_equal(em_vector_open(&other, t.c.f.ctx, &other_opts), EM_OK);
+	assert_int_equal(em_vector_push_many(other, t.c.buf, PER, NULL), EM_OK);
+	assert_int_equal(em_vector_flush(other, 0), EM_OK);
+	assert_vector_ok(&t.c, em_vector_resize(t.c.v, PER / 2));
+	assert_vector_ok(&t.c, em_vector_resize(t.c.v, N));
+	memset(is(&t, PER / 2), 0, bytes_of(&t, N - PER / 2));
+	vector_case_check(&t.c);
+	how.buffers = 4;
+	vector_case_draw(&t.c, N);
+	em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE, nth, 1);
+	assert_vector_ok(&t.c, em_vector_writer_open(&w, t.c.v, &how));
+	assert_int_equal(em_vector_writer_push(w, t.c.buf, N) | em_vector_writer_finish(w), EM_ERR_IO);
+	em_vector_writer_close(w);
+	assert_int_equal(t.c.f.fault[0].injected, 1);
+	find_out(&t, 0, t.c.buf, N);
+	vector_case_check(&t.c);
+	em_vector_close(other);
+	vector_case_close(&t.c);
+}
+
+static void test_first_write(void **state)
+{
+	uint64_t nth;
+
+	(void)state;
+	for (nth = 1; nth <= 40; nth += nth < 8 ? 1 : 7)
+		fail_first(nth);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_write),
 		cmocka_unit_test(test_chance),
 	};
 
