@@ -277,7 +277,24 @@ static void find_out(trial *t, uint64_t i, const char *pushed, uint64_t n)
 	t->c.n = size;
 }
 
-static em_status write_by_parts(trial *t, em_vector_writer *w, const char *data, uint64_t n)
+/* While a writer writes these from i on, a record is what it was or what is pushed; and that is what it may be set to.
+ */
+static void look_at_one(trial *t, uint64_t i, const char *data, uint64_t n)
+{
+	const uint64_t size = em_vector_size(t->c.v), k = below(t, n);
+	char one[MOST_RECORD];
+
+	if (i + k >= size || straddles(t, i + k))
+		return;
+	insist(t, em_vector_get(t->c.v, i + k, one));
+	if (i + k >= t->c.n || memcmp(one, is(t, i + k), bytes_of(t, 1)) != 0)
+		assert_memory_equal(one, data + bytes_of(t, k), bytes_of(t, 1));
+	if (below(t, 2) == 0)
+		insist(t, em_vector_set(t->c.v, i + k, data + bytes_of(t, k)));
+}
+
+/* From record i on. */
+static em_status write_by_parts(trial *t, em_vector_writer *w, uint64_t i, const char *data, uint64_t n)
 {
 	em_status st = EM_OK;
 	uint64_t k, m;
@@ -285,6 +302,8 @@ static em_status write_by_parts(trial *t, em_vector_writer *w, const char *data,
 	for (k = 0; k < n && st == EM_OK; k += m) {
 		m = 1 + below(t, n - k < 100 ? n - k : 100);
 		st = em_vector_writer_push(w, data + bytes_of(t, k), m);
+		if (below(t, 4) == 0)
+			look_at_one(t, i, data, n);
 	}
 	return st == EM_OK ? em_vector_writer_finish(w) : st;
 }
@@ -303,7 +322,7 @@ static void writer(trial *t)
 	opts.from = i;
 	opts.buffers = (uint32_t)buffers(t);
 	insist(t, em_vector_writer_open(&w, t->c.v, &opts));
-	st = write_by_parts(t, w, data, n);
+	st = write_by_parts(t, w, i, data, n);
 	if (st == EM_OK) {
 		memcpy(is(t, i), data, bytes_of(t, n));
 		t->c.n = i + n > t->c.n ? i + n : t->c.n;
