@@ -4,7 +4,8 @@
  *
  * A cache has blocks that are newer than the store; a pool has, too, until they are written; a reader has blocks that
  * it read ahead, which become old when somebody writes them.  Each is asked about a span of bytes, as others may have
- * blocks of another size.  A writer keeps nothing that others should see: it has them forget what it is going to write.
+ * blocks of another size.  A writer has them forget what it is going to write, and keeps nothing that others should
+ * see; but a vector's lends what is on its way, as that may fail.
  *
  * A holder that is asked does not ask others, but for forgetting what it writes.
  */

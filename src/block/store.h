@@ -146,6 +146,13 @@ em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t
 em_status emi_store_write_run(emi_store *s, emi_request *rq, const void *buf, size_t block_bytes, em_bid bid,
 			      uint32_t *n, emi_io_stats *io, em_errinfo *err);
 
+/* How many bytes of a block of an array were written, behind which it is zeros; of other stores 0. */
+uint32_t emi_store_there(const emi_store *s, em_bid bid);
+
+/* A write of it, which is over, has failed, and so many were written before: it is zeros behind them again.  Without
+ * that it is what happens to be on the disk, until a write succeeds.  Of other stores nothing is done. */
+void emi_store_unwrite(emi_store *s, em_bid bid, uint32_t there);
+
 /* Read the newest contents now, whoever has them. */
 em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi_io_stats *io, em_errinfo *err);
 

@@ -6,7 +6,8 @@
  * Places are in parts of a few hundred blocks, which are made when one of them is written; so an array of 2^40 bytes
  * that nobody writes takes the pointers to its parts, and no more than were needed for the largest number that was
  * written.  With the place of a block stands how many bytes of it there are: what was cut off and comes back when the
- * array is lengthened is zeros.
+ * array is lengthened is zeros.  A block counts as written from the beginning of the write on, as reads that are begun
+ * behind that have what it wrote.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -146,6 +147,25 @@ static void drop(emi_store *s, em_bid *place)
 {
 	(void)emi_bid_free(s->disk, bid_of(place), s->array.block_bytes);
 	place->reserved = 0;
+}
+
+uint32_t emi_store_there(const emi_store *s, em_bid bid)
+{
+	const em_bid *place = s->array.block_bytes != 0 ? place_of(s, bid.offset) : NULL;
+
+	return place != NULL ? place->reserved : 0;
+}
+
+void emi_store_unwrite(emi_store *s, em_bid bid, uint32_t there)
+{
+	em_bid *place = s->array.block_bytes != 0 ? place_of(s, bid.offset) : NULL;
+
+	if (place == NULL)
+		return;
+	if (there == 0)
+		drop(s, place);
+	else
+		place->reserved = there;
 }
 
 /* Cut off what is behind the end, where there is something. */

@@ -85,7 +85,7 @@ em_status emi_vector_visit(emi_vector *v, uint64_t from, uint64_t n, emi_vector_
 	return st;
 }
 
-#define NO_WRITER { NULL, { 0, 0, NULL, NULL, NULL }, 0, 0, 0, 0, 0, 0, 0, EM_ERRINFO_INIT }
+#define NO_WRITER { { NULL, NULL, NULL }, NULL, { 0, 0, NULL, NULL, NULL }, 0, 0, 0, 0, 0, 0, 0, EM_ERRINFO_INIT }
 
 /* What a function of the caller's is called with. */
 typedef struct call {

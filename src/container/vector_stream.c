@@ -48,7 +48,7 @@ uint64_t emi_vector_ring_memory(const emi_vector *v, uint64_t records)
 	size_t bytes;
 	const uint64_t n = shape(v, 0, blocks, &bytes);
 
-	return n * (bytes + sizeof(emi_request) + 1) + EMI_PAGE;
+	return n * (bytes + sizeof(emi_request) + sizeof(uint32_t)) + EMI_PAGE;
 }
 
 em_status emi_vector_ring_open(emi_vector_ring *ring, const emi_vector *v, uint32_t asked, uint64_t blocks,
@@ -62,7 +62,7 @@ em_status emi_vector_ring_open(emi_vector_ring *ring, const emi_vector *v, uint3
 	ring->buffers = n;
 	ring->rq = emi_alloc_array(v->ctx, n, sizeof *ring->rq, err);
 	if (ring->rq != NULL)
-		ring->state = emi_alloc(v->ctx, n, err);
+		ring->state = emi_alloc_array(v->ctx, n, sizeof *ring->state, err);
 	if (ring->state != NULL)
 		ring->room = emi_buffer_alloc_array(v->ctx, n, ring->bytes, err);
 	return ring->room != NULL ? EM_OK : err->status;
@@ -75,7 +75,7 @@ void emi_vector_ring_close(emi_vector_ring *ring, const emi_vector *v)
 	for (i = 0; ring->rq != NULL && i < ring->buffers && !emi_ctx_forked(v->ctx); i++)
 		(void)emi_wait(&ring->rq[i], NULL);
 	emi_buffer_free_array(v->ctx, ring->room, ring->buffers, ring->bytes);
-	emi_free(v->ctx, ring->state, ring->buffers);
+	emi_free_array(v->ctx, ring->state, ring->buffers, sizeof *ring->state);
 	emi_free_array(v->ctx, ring->rq, ring->buffers, sizeof *ring->rq);
 	memset(ring, 0, sizeof *ring);
 }

@@ -9,8 +9,10 @@
  * it, and then that comes by way of the cache, too.  What the cache has changed and not written yet is laid over a
  * block when its turn comes.
  *
- * A writer has whoever keeps a block forget it, and writes it.  Blocks at the ends of its range of which other records
- * stay, and the last one, if it is not full, go to the cache.  So few records never get to a disk.
+ * A writer has whoever keeps a block forget it, and writes it.  It is a holder, too: until it knows how the write
+ * ends, it lends the block to whoever reads it, as the disk may have anything there.  Blocks at the ends of its range
+ * of which other records stay, and the last one, if it is not full, go to the cache.  So few records never get to a
+ * disk.
  *
  * Where records straddle blocks, both go by way of the cache, a block's worth of records at a time.
  */
@@ -26,7 +28,7 @@ typedef struct emi_vector_ring {
 	size_t bytes;           /* of each */
 	char *room;
 	emi_request *rq;
-	uint8_t *state;         /* of each, the reader's */
+	uint32_t *state;        /* of each, as the reader or the writer says */
 } emi_vector_ring;
 
 /* About how much memory that takes for a range of so many records, where nobody asks for buffers. */
@@ -66,6 +68,7 @@ em_status emi_vector_reader_next(emi_vector_reader *r, const char **records, uin
 void emi_vector_reader_close(emi_vector_reader *r);
 
 typedef struct emi_vector_writer {
+	emi_holder holder;
 	emi_vector *v;
 	emi_vector_ring ring;
 	uint64_t at;            /* the position of the next record ... */

@@ -7,6 +7,9 @@
  *
  * Whole blocks go past the cache, which forgets them.  One that the cache has not written yet is overwritten there: if
  * it were forgotten and its write failed, its records would be what they were long before.
+ *
+ * Until a write has succeeded the writer lends the block, and behind a failure what the block never had is zeros still:
+ * on the disk there may be anything.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,6 +17,9 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "container/vector_stream.h"
+
+/* State of a buffer from which nothing is being written; else how many bytes of its block were there before. */
+#define IDLE UINT32_MAX
 
 static em_status sticky(const emi_vector_writer *w, em_errinfo *err)
 {
@@ -48,6 +54,114 @@ static char *buffer_begin(const emi_vector_writer *w)
 	return l->straddles ? buf : buf + emi_vector_place_of(l, w->begin * l->record).from;
 }
 
+/* The block that was last written from a buffer. */
+static uint64_t block_of(const emi_vector_writer *w, uint32_t b)
+{
+	const uint64_t turn = w->turn / w->ring.buffers * w->ring.buffers + b;
+
+	return w->first + turn - (turn >= w->turn ? w->ring.buffers : 0);
+}
+
+static emi_span span_of(const emi_vector_writer *w, uint32_t b)
+{
+	const emi_span span = { emi_vector_bid(w->v, block_of(w, b)), w->v->layout.block_bytes };
+
+	return span;
+}
+
+/* A block could not be written: it has no more than before, and what others have read of it meanwhile is old.  What the
+ * cache has changed it keeps. */
+static void lose(emi_vector_writer *w, uint32_t b, uint32_t there)
+{
+	const emi_span span = span_of(w, b);
+
+	emi_store_unwrite(w->v->store, span.at, there);
+	if (!emi_cache_is_unsaved(w->v->cache, span.at))
+		(void)emi_store_forget(w->v->store, &w->holder, &span, NULL);
+}
+
+/* Wait for the write from a buffer, where there is one. */
+static em_status settle(emi_vector_writer *w, uint32_t b, em_errinfo *err)
+{
+	const uint32_t there = w->ring.state[b];
+	em_status st;
+
+	if (there == IDLE)
+		return EM_OK;
+	st = emi_wait(&w->ring.rq[b], err);
+	w->ring.state[b] = IDLE;
+	if (st != EM_OK)
+		lose(w, b, there);
+	return st;
+}
+
+/* The same.  When it failed, what was appended from there on is not there. */
+static em_status await(emi_vector_writer *w, uint32_t b)
+{
+	const em_status st = settle(w, b, &w->err);
+	uint64_t n;
+	uint32_t k;
+
+	if (st == EM_OK)
+		return EM_OK;
+	w->err.status = st;
+	for (k = 0; k < w->ring.buffers; k++)
+		(void)settle(w, k, NULL);
+	n = block_of(w, b) * (w->v->layout.payload / w->v->layout.record);
+	if (n < w->old)
+		n = w->old;
+	if (n < w->v->n)
+		(void)emi_vector_resize(w->v, n, NULL);
+	return st;
+}
+
+static emi_vector_writer *writer_of(emi_holder *h)
+{
+	return (emi_vector_writer *)(void *)((char *)h - offsetof(emi_vector_writer, holder));
+}
+
+/* How much of a block that is being written from a buffer is in a span, and from where in the block on. */
+static size_t under_way(const emi_vector_writer *w, uint32_t b, const emi_span *span, size_t *from)
+{
+	const emi_span own = span_of(w, b);
+
+	return w->ring.state[b] != IDLE ? emi_span_of_block(span, own.at, (size_t)own.bytes, from) : 0;
+}
+
+/* Whoever asks writes the block himself, with what was lent to him: how our write ends is no matter. */
+static em_status forget(emi_holder *h, const emi_span *span, em_errinfo *err)
+{
+	emi_vector_writer *w = writer_of(h);
+	size_t from;
+	uint32_t b;
+
+	(void)err;
+	for (b = 0; b < w->ring.buffers; b++) {
+		if (under_way(w, b, span, &from) == 0)
+			continue;
+		(void)emi_wait(&w->ring.rq[b], NULL);
+		w->ring.state[b] = IDLE;
+	}
+	return EM_OK;
+}
+
+/* The cache, which has been on the store for longer, is asked behind us: what it has changed since is newer. */
+static void overlay(emi_holder *h, const emi_span *span, char *buf)
+{
+	const emi_vector_writer *w = writer_of(h);
+	size_t bytes, from;
+	uint32_t b;
+
+	for (b = 0; b < w->ring.buffers; b++) {
+		bytes = under_way(w, b, span, &from);
+		if (bytes != 0)
+			memcpy(buf + (span_of(w, b).at.offset + from - span->at.offset),
+			       emi_vector_ring_buf(&w->ring, b) + from, bytes);
+	}
+}
+
+static const emi_holder_calls calls = { NULL, NULL, forget, NULL, overlay };
+
 em_status emi_vector_writer_open(emi_vector_writer *w, emi_vector *v, uint64_t from, uint64_t n, uint32_t buffers,
 				 em_errinfo *err)
 {
@@ -67,34 +181,15 @@ em_status emi_vector_writer_open(emi_vector_writer *w, emi_vector *v, uint64_t f
 		emi_vector_ring_close(&w->ring, v);
 		return st;
 	}
-	/* What was in that memory before is nobody's business to find on the disk. */
-	for (b = 0; b < w->ring.buffers && !l->straddles; b++)
-		memset(emi_vector_ring_buf(&w->ring, b) + l->payload, 0, (size_t)(l->block_bytes - l->payload));
+	for (b = 0; b < w->ring.buffers; b++) {
+		w->ring.state[b] = IDLE;
+		/* What was in that memory before is nobody's business to find on the disk. */
+		if (!l->straddles)
+			memset(emi_vector_ring_buf(&w->ring, b) + l->payload, 0, (size_t)(l->block_bytes - l->payload));
+	}
+	emi_store_join(v->store, &w->holder, &calls);
 	v->writers++;
 	return EM_OK;
-}
-
-/* Wait for the write from a buffer, where there is one.  When it failed, what was appended from there on is not
- * there. */
-static em_status await(emi_vector_writer *w, uint32_t b)
-{
-	const em_status st = emi_wait(&w->ring.rq[b], &w->err);
-	uint64_t turn = w->turn / w->ring.buffers * w->ring.buffers + b, n;
-	uint32_t k;
-
-	if (st == EM_OK)
-		return EM_OK;
-	w->err.status = st;
-	for (k = 0; k < w->ring.buffers; k++)
-		(void)emi_wait(&w->ring.rq[k], NULL);
-	if (turn >= w->turn)
-		turn -= w->ring.buffers;
-	n = (w->first + turn) * (w->v->layout.payload / w->v->layout.record);
-	if (n < w->old)
-		n = w->old;
-	if (n < w->v->n)
-		(void)emi_vector_resize(w->v, n, NULL);
-	return st;
 }
 
 /* A whole block goes to the store. */
@@ -103,13 +198,15 @@ static em_status write_block(emi_vector_writer *w)
 	emi_vector *v = w->v;
 	const emi_span span = { emi_vector_bid(v, w->first + w->turn), v->layout.block_bytes };
 	const uint32_t b = (uint32_t)(w->turn % w->ring.buffers);
-	em_status st = emi_store_forget(v->store, NULL, &span, &w->err);
+	const uint32_t there = emi_store_there(v->store, span.at);
+	em_status st = emi_store_forget(v->store, &w->holder, &span, &w->err);
 
 	if (st == EM_OK)
 		st = emi_store_write(v->store, &w->ring.rq[b], emi_vector_ring_buf(&w->ring, b), v->layout.block_bytes,
 				     span.at, NULL, &w->err);
 	if (st != EM_OK)
 		return st;
+	w->ring.state[b] = there;
 	v->written++;
 	if (w->at > v->n)
 		v->n = w->at;
@@ -214,6 +311,7 @@ void emi_vector_writer_close(emi_vector_writer *w)
 	if (!emi_ctx_forked(w->v->ctx))
 		for (k = 0; k < w->ring.buffers && st == EM_OK; k++)
 			st = await(w, (uint32_t)((w->turn + k) % w->ring.buffers));
+	emi_store_part(w->v->store, &w->holder);
 	w->v->writers--;
 	emi_vector_ring_close(&w->ring, w->v);
 }

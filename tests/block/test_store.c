@@ -421,6 +421,36 @@ static void test_freed(void **state)
 	store_case_close(&s);
 }
 
+/* A block of an array that could not be written has what it had before, if its store is told. */
+static void test_unwritten(void **state)
+{
+	enum { BLOCKS = 12, REST = 700 };
+	store_case s;
+	uint32_t i;
+
+	(void)state;
+	store_case_open(&s, STORE_ARRAY, BLOCKS);
+	assert_int_equal(store_case_resize(&s, (BLOCKS - 1) * CASE_BLOCK + REST), EM_OK);
+	assert_int_equal(store_case_resize(&s, BLOCKS * CASE_BLOCK), EM_OK);
+	for (i = 0; i < BLOCKS; i++) {
+		const uint32_t there = emi_store_there(s.store, s.bid[i]);
+		const uint64_t used = emi_disk_used(s.f.disk);
+		emi_request rq = { 0 };
+
+		assert_true(there == 0 || there == (i + 1 < BLOCKS ? CASE_BLOCK : REST));
+		memset(s.buf, 77, CASE_BLOCK);
+		em_fault_set(&s.f.fault[0], EM_FAULT_WRITE, 1, 1);
+		assert_int_equal(emi_store_write(s.store, &rq, s.buf, CASE_BLOCK, s.bid[i], NULL, NULL), EM_OK);
+		assert_int_equal(emi_wait(&rq, NULL), EM_ERR_IO);
+		assert_int_equal(emi_store_there(s.store, s.bid[i]), CASE_BLOCK);
+		emi_store_unwrite(s.store, s.bid[i], there);
+		assert_int_equal(emi_store_there(s.store, s.bid[i]), there);
+		assert_int_equal(emi_disk_used(s.f.disk), used);
+	}
+	store_case_check_store(&s, 0, BLOCKS);
+	store_case_close(&s);
+}
+
 /* Blocks that begin with that byte are damaged; the others are marked. */
 static char damaged;
 
@@ -490,7 +520,8 @@ int main(void)
 		cmocka_unit_test(test_coherent),	cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_writer_given_up), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_cut_short),	cmocka_unit_test(test_array_memory),
-		cmocka_unit_test(test_freed),		cmocka_unit_test(test_part),
+		cmocka_unit_test(test_freed),		cmocka_unit_test(test_unwritten),
+		cmocka_unit_test(test_part),
 	};
 
 	return cmocka_run_group_tests_name("stores", tests, NULL, NULL);

@@ -163,12 +163,14 @@ static void push(trial *t)
 	vector_case_put(&t->c, t->c.n, n);
 }
 
-static void chop(trial *t)
+/* What was cut off and comes back is zeros, as is what is new. */
+static void resize(trial *t)
 {
-	const uint64_t n = below(t, t->c.n + 1);
+	const uint64_t n = below(t, t->c.room + 1);
 
 	insist(t, em_vector_resize(t->c.v, n));
-	memset(is(t, n), 0, bytes_of(t, t->c.n - n));
+	if (n < t->c.n)
+		memset(is(t, n), 0, bytes_of(t, t->c.n - n));
 	t->c.n = n;
 }
 
@@ -275,7 +277,24 @@ static void find_out(trial *t, uint64_t i, const char *pushed, uint64_t n)
 	t->c.n = size;
 }
 
-static em_status write_by_parts(trial *t, em_vector_writer *w, const char *data, uint64_t n)
+/* While a writer writes these from i on, a record is what it was or what is pushed; and that is what it may be set to.
+ */
+static void look_at_one(trial *t, uint64_t i, const char *data, uint64_t n)
+{
+	const uint64_t size = em_vector_size(t->c.v), k = below(t, n);
+	char one[MOST_RECORD];
+
+	if (i + k >= size || straddles(t, i + k))
+		return;
+	insist(t, em_vector_get(t->c.v, i + k, one));
+	if (i + k >= t->c.n || memcmp(one, is(t, i + k), bytes_of(t, 1)) != 0)
+		assert_memory_equal(one, data + bytes_of(t, k), bytes_of(t, 1));
+	if (below(t, 2) == 0)
+		insist(t, em_vector_set(t->c.v, i + k, data + bytes_of(t, k)));
+}
+
+/* From record i on. */
+static em_status write_by_parts(trial *t, em_vector_writer *w, uint64_t i, const char *data, uint64_t n)
 {
 	em_status st = EM_OK;
 	uint64_t k, m;
@@ -283,6 +302,8 @@ static em_status write_by_parts(trial *t, em_vector_writer *w, const char *data,
 	for (k = 0; k < n && st == EM_OK; k += m) {
 		m = 1 + below(t, n - k < 100 ? n - k : 100);
 		st = em_vector_writer_push(w, data + bytes_of(t, k), m);
+		if (below(t, 4) == 0)
+			look_at_one(t, i, data, n);
 	}
 	return st == EM_OK ? em_vector_writer_finish(w) : st;
 }
@@ -301,7 +322,7 @@ static void writer(trial *t)
 	opts.from = i;
 	opts.buffers = (uint32_t)buffers(t);
 	insist(t, em_vector_writer_open(&w, t->c.v, &opts));
-	st = write_by_parts(t, w, data, n);
+	st = write_by_parts(t, w, i, data, n);
 	if (st == EM_OK) {
 		memcpy(is(t, i), data, bytes_of(t, n));
 		t->c.n = i + n > t->c.n ? i + n : t->c.n;
@@ -344,7 +365,7 @@ static void operate(trial *t)
 	if (what < 4 || t->c.n == 0)
 		push(t);
 	else if (what == 4 && below(t, 8) == 0)
-		chop(t);
+		resize(t);
 	else if (what == 5)
 		whole(t);
 	else if (what < 12)
@@ -407,9 +428,59 @@ static void test_chance(void **state)
 	}
 }
 
+/* A writer passes over all of the vector, and the nth write fails.  What was never written before is zeros still,
+ * whatever its blocks have got on the disk. */
+static void fail_first(uint64_t nth)
+{
+	enum { BLOCKS = 40, PER = 512, N = BLOCKS * PER };
+	em_vector_stream_opts how = EM_VECTOR_STREAM_OPTS_INIT;
+	em_vector_opts other_opts = EM_VECTOR_OPTS_INIT;
+	em_vector *other;
+	em_vector_writer *w;
+	trial t;
+
+	memset(&t, 0, sizeof t);
+	vector_case_numbers(&t.c, em_backend_find("memory"), N, 8);
+	vector_case_draw(&t.c, N);
+	assert_vector_ok(&t.c, em_vector_push_many(t.c.v, t.c.buf, N, NULL));
+	assert_vector_ok(&t.c, em_vector_flush(t.c.v, 0));
+	vector_case_put(&t.c, 0, N);
+	/* The disk ends with somebody else's block, so what is free before stays in its file. */
+	other_opts.record_bytes = 8;
+	other_opts.block_bytes = t.c.opts.block_bytes;
+	assert_int_equal(em_vector_open(&other, t.c.f.ctx, &other_opts), EM_OK);
+	assert_int_equal(em_vector_push_many(other, t.c.buf, PER, NULL), EM_OK);
+	assert_int_equal(em_vector_flush(other, 0), EM_OK);
+	assert_vector_ok(&t.c, em_vector_resize(t.c.v, PER / 2));
+	assert_vector_ok(&t.c, em_vector_resize(t.c.v, N));
+	memset(is(&t, PER / 2), 0, bytes_of(&t, N - PER / 2));
+	vector_case_check(&t.c);
+	how.buffers = 4;
+	vector_case_draw(&t.c, N);
+	em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE, nth, 1);
+	assert_vector_ok(&t.c, em_vector_writer_open(&w, t.c.v, &how));
+	assert_int_equal(em_vector_writer_push(w, t.c.buf, N) | em_vector_writer_finish(w), EM_ERR_IO);
+	em_vector_writer_close(w);
+	assert_int_equal(t.c.f.fault[0].injected, 1);
+	find_out(&t, 0, t.c.buf, N);
+	vector_case_check(&t.c);
+	em_vector_close(other);
+	vector_case_close(&t.c);
+}
+
+static void test_first_write(void **state)
+{
+	uint64_t nth;
+
+	(void)state;
+	for (nth = 1; nth <= 40; nth += nth < 8 ? 1 : 7)
+		fail_first(nth);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_write),
 		cmocka_unit_test(test_chance),
 	};
 
