@@ -149,6 +149,80 @@ static void test_failing_read(void **state)
 	}
 }
 
+/* Write, read, hint at, free or flush some block. */
+static em_status step(pool_case *b)
+{
+	const uint32_t i = (uint32_t)test_below(&b->f.rng, MOST_BLOCKS);
+	em_status st = EM_OK;
+
+	switch (test_below(&b->f.rng, 16)) {
+	case 0:
+		return emi_block_pool_flush(&b->pool, NULL);
+	case 1:
+		return emi_block_pool_resize(&b->pool, 2 + (uint32_t)test_below(&b->f.rng, 3),
+					     (uint32_t)test_below(&b->f.rng, 4), NULL);
+	case 2:
+		if (b->version[i] != 0)
+			pool_case_free(b, i);
+		return EM_OK;
+	case 3:
+		emi_block_pool_take_back(&b->pool, b->bid[i]);
+		return EM_OK;
+	case 4:
+	case 5:
+	case 6:
+		if (b->version[i] != 0)
+			(void)emi_block_pool_hint(&b->pool, b->bid[i]);
+		return EM_OK;
+	case 7:
+	case 8:
+	case 9:
+	case 10:
+		return pool_case_try_put(b, i, NULL);
+	default:
+		if (b->version[i] != 0)
+			st = emi_block_pool_read(&b->pool, &b->own, b->bid[i], NULL);
+		if (b->version[i] != 0 && st == EM_OK)
+			pool_case_check(b, i, b->own);
+		return st;
+	}
+}
+
+/* Any transfer fails by chance: what is read is right, and all that was given is written in the end. */
+static void test_chance(void **state)
+{
+	static const uint64_t one_in[] = {2, 10, 50};
+	uint64_t failures = 0, injected = 0;
+	unsigned k, i;
+
+	(void)state;
+	for (k = 0; k < 12; k += test_step()) {
+		pool_case b;
+
+		pool_case_open(&b, 3, 2);
+		em_fault_set_random(&b.f.fault[0], EM_FAULT_READ | EM_FAULT_WRITE, one_in[k % 3],
+				    test_random(&b.f.rng));
+		for (i = 0; i < 500; i++) {
+			const em_status st = step(&b);
+
+			assert_true(st == EM_OK || st == EM_ERR_IO);
+			failures += st != EM_OK;
+		}
+		em_fault_set(&b.f.fault[0], 0, 0, 0);
+		injected += b.f.fault[0].injected;
+		/* A write that is under way may fail yet. */
+		(void)!emi_block_pool_flush(&b.pool, NULL);
+		pool_case_check_disk(&b);
+		for (i = 0; i < MOST_BLOCKS; i++)
+			if (b.version[i] != 0)
+				pool_case_free(&b, i);
+		assert_int_equal(emi_disk_used(b.f.disk), 0);
+		pool_case_close(&b);
+	}
+	print_message("%llu failures by %llu transfers\n", (unsigned long long)failures, (unsigned long long)injected);
+	assert_true(injected != 0);
+}
+
 /* Memory comes with use, and never more than was said.  Each allocation may fail: then others do, or who wants a buffer
  * is told. */
 static void test_out_of_memory(void **state)
@@ -226,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_failing_write),
 		cmocka_unit_test(test_broken_disk),
 		cmocka_unit_test(test_failing_read),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_budget),
 	};

@@ -526,6 +526,45 @@ static void test_failing_read(void **state)
 	}
 }
 
+/* Any operation fails by chance: what failed has left all blocks, or none, and comes to its end when it is tried
+ * again. */
+static void test_chance(void **state)
+{
+	static const uint64_t one_in[] = {50, 10};
+	uint64_t failures = 0, injected = 0;
+	unsigned k;
+
+	(void)state;
+	for (k = 0; k < 32; k++) {
+		const emi_block_order order = (emi_block_order)(k / 2 % 2), back = (emi_block_order)(k / 4 % 2);
+		emi_block_list list;
+		em_status st;
+		bench b;
+
+		bench_open(&b, 100, 1 + k / 8 % 4);
+		em_fault_set_random(&b.f.fault[0], EM_FAULT_ALL, one_in[k % 2], test_random(&b.f.rng));
+		while ((st = write_list(&b, order, 9 * b.capacity + 5, &list, NULL)) != EM_OK) {
+			failures++;
+			assert_int_equal(st, EM_ERR_IO);
+			assert_int_equal(emi_disk_used(b.f.disk), 0);
+		}
+		assert_int_equal(list.records, 9 * b.capacity + 5);
+		while ((st = read_list(&b, &list, back, order != back, 0, NULL)) != EM_END) {
+			failures++;
+			assert_int_equal(st, EM_ERR_IO);
+			assert_int_equal(emi_disk_used(b.f.disk), 10 * BLOCK);
+		}
+		st = read_list(&b, &list, back, order != back, 1, NULL);
+		assert_true(st == EM_END || st == EM_ERR_IO);
+		failures += st != EM_END;
+		injected += b.f.fault[0].injected;
+		emi_block_list_release(&list, b.f.ctx);
+		bench_close(&b);
+	}
+	print_message("%llu failures by %llu operations\n", (unsigned long long)failures, (unsigned long long)injected);
+	assert_true(failures != 0 && failures <= injected);
+}
+
 /* No allocation can fail unnoticed, and none is lost. */
 static void test_out_of_memory(void **state)
 {
@@ -615,6 +654,7 @@ int main(void)
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_failing_write),
 		cmocka_unit_test(test_failing_read),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_budget),
 	};

@@ -185,6 +185,102 @@ static void test_broken_disk(void **state)
 	}
 }
 
+/* Get up to three blocks; they are what they should be. */
+static em_status get_some(cache_case *b, uint32_t i)
+{
+	const size_t n = i + 3 < b->n ? 3 : 1;
+	uint32_t frame[3];
+	size_t got, k;
+	const em_status st =
+		emi_cache_get_many(b->c, &b->bid[i], n, EM_CACHE_READ, &b->bid[i / 2], 1, frame, &got, NULL);
+
+	assert_true(got <= n && (got != 0) == (st == EM_OK));
+	for (k = 0; k < got; k++) {
+		case_check(b, i + (uint32_t)k, emi_cache_buf(b->c, frame[k]));
+		emi_cache_unpin(b->c, frame[k], 0);
+	}
+	return st;
+}
+
+/* Look at some block, change it, hint at it or flush. */
+static em_status step(cache_case *b)
+{
+	const uint32_t i = (uint32_t)test_below(&b->f.rng, b->n);
+	uint32_t mode = EM_CACHE_READ, frame;
+	em_status st;
+
+	switch (test_below(&b->f.rng, 16)) {
+	case 0:
+		return case_flush(b);
+	case 1:
+		emi_cache_hint_many(b->c, &b->bid[i], i + 1 < b->n ? 2 : 1, EMI_PART_OF_FEW);
+		return EM_OK;
+	case 2:
+		emi_cache_hint(b->c, b->bid[i]);
+		return EM_OK;
+	case 3:
+	case 4:
+		return get_some(b, i);
+	case 5:
+	case 6:
+	case 7:
+		mode = EM_CACHE_WRITE;
+		break;
+	case 8:
+	case 9:
+		mode = EM_CACHE_FRESH;
+		break;
+	default:
+		break;
+	}
+	st = case_try_get(b, i, mode, &frame);
+	if (st != EM_OK)
+		return st;
+	if (mode != EM_CACHE_FRESH)
+		case_check(b, i, emi_cache_buf(b->c, frame));
+	if (mode != EM_CACHE_READ) {
+		b->version[i]++;
+		case_fill(b, i, emi_cache_buf(b->c, frame));
+	}
+	emi_cache_unpin(b->c, frame, mode != EM_CACHE_READ);
+	return EM_OK;
+}
+
+/* Any transfer fails by chance: what is got is right, and all that was changed is written in the end. */
+static void test_chance(void **state)
+{
+	static const uint64_t one_in[] = {2, 10, 50};
+	uint64_t failures = 0, injected = 0;
+	unsigned k, i;
+
+	(void)state;
+	for (k = 0; k < 3 * POLICIES; k += test_step()) {
+		cache_case b;
+
+		cache_case_open(&b, "memory", 30);
+		case_open_cache(&b, 8, policies[k / 3]);
+		em_fault_set_random(&b.f.fault[0], EM_FAULT_READ | EM_FAULT_WRITE, one_in[k % 3],
+				    test_random(&b.f.rng));
+		for (i = 0; i < 500; i++) {
+			const em_status st = step(&b);
+
+			assert_true(st == EM_OK || st == EM_ERR_IO);
+			failures += st != EM_OK;
+		}
+		em_fault_set(&b.f.fault[0], 0, 0, 0);
+		injected += b.f.fault[0].injected;
+		/* A write that is under way may fail yet. */
+		(void)!case_flush(&b);
+		assert_int_equal(case_flush(&b), EM_OK);
+		assert_int_equal(emi_cache_dirty(b.c), 0);
+		case_check_disk(&b);
+		assert_int_equal(emi_disk_used(b.f.disk), b.n * BLOCK);
+		cache_case_close(&b);
+	}
+	print_message("%llu failures by %llu transfers\n", (unsigned long long)failures, (unsigned long long)injected);
+	assert_true(injected != 0);
+}
+
 /* What was not flushed is discarded, and that is told. */
 static void test_closed_unsaved(void **state)
 {
@@ -334,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_failing_hints),
 		cmocka_unit_test(test_failing_writes),
 		cmocka_unit_test(test_broken_disk),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_closed_unsaved),
 		cmocka_unit_test(test_never_written),
 		cmocka_unit_test(test_memory_of_a_cache),

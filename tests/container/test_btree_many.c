@@ -11,9 +11,12 @@
 
 #include "base/memory.h"
 #include "container/btree_case.h"
+#include "container/fault_trials.h"
 #include "container/held.h"
 
 enum { BLOCK = 4096, ROOM = 60000, MANY = 3000, CASES = 2 * BTREE_SHAPES, TRIES = 500 };
+
+typedef em_status change_fn(em_btree *t, const void *items, uint64_t n, uint64_t *changed);
 
 static uint64_t below(btree_case *c, uint64_t n)
 {
@@ -48,47 +51,54 @@ static char *draw_records(btree_case *c, uint64_t *key, size_t n, uint64_t most)
 	return records;
 }
 
+/* Look up n keys, or what is not less.  When the call fails, what it says that it has found is right.  has: of
+ * n + 1. */
+static em_status look_up(btree_case *c, const char *keys, const uint64_t *key, size_t n, int bound, char *records,
+			 uint8_t *has)
+{
+	uint64_t found = 77, should = 0;
+	em_status st;
+	size_t i;
+
+	memset(has, 7, n + 1);
+	st = bound ? em_btree_lower_bound_many(c->t, keys, n, records, has, &found)
+		   : em_btree_get_many(c->t, keys, n, records, has, &found);
+	for (i = 0; i < n; i++) {
+		const size_t at = btree_case_bound(c, key[i], 0);
+		const int there = at < c->n && (bound || c->entry[at].key == key[i]);
+
+		assert_true(has[i] == there || (st < EM_OK && has[i] == 0));
+		should += has[i];
+		if (has[i])
+			btree_case_is(c, records + i * c->record, at);
+	}
+	assert_int_equal(found, should);
+	assert_int_equal(has[n], 7);
+	return st;
+}
+
 static void get(btree_case *c, size_t n, uint64_t most)
 {
-	uint64_t *key = malloc((n + 1) * sizeof *key), found, should;
+	uint64_t *key = malloc((n + 1) * sizeof *key);
 	char *keys = draw_keys(c, key, n, most), *records = malloc((n + 1) * c->record);
 	uint8_t *has = malloc(n + 1);
 	int bound;
-	size_t i;
 
 	assert_non_null(records);
 	assert_non_null(has);
-	for (bound = 0; bound < 2; bound++) {
-		memset(has, 7, n + 1);
-		should = 0;
-		assert_btree_ok(c, bound ? em_btree_lower_bound_many(c->t, keys, n, records, has, &found)
-					 : em_btree_get_many(c->t, keys, n, records, has, &found));
-		for (i = 0; i < n; i++) {
-			const size_t at = btree_case_bound(c, key[i], 0);
-			const int there = at < c->n && (bound || c->entry[at].key == key[i]);
-
-			assert_int_equal(has[i], there);
-			should += (uint64_t)there;
-			if (there)
-				btree_case_is(c, records + i * c->record, at);
-		}
-		assert_int_equal(found, should);
-		assert_int_equal(has[n], 7);
-	}
+	for (bound = 0; bound < 2; bound++)
+		assert_btree_ok(c, look_up(c, keys, key, n, bound, records, has));
 	free(has);
 	free(records);
 	free(keys);
 	free(key);
 }
 
-static void insert(btree_case *c, size_t n, uint64_t most, int upsert)
+/* Those that were drawn last have entered the model. */
+static void have_inserted(btree_case *c, const uint64_t *key, size_t n, int upsert)
 {
-	uint64_t *key = malloc((n + 1) * sizeof *key), inserted = 77, before = c->n;
-	char *records = draw_records(c, key, n, most);
 	size_t i;
 
-	assert_btree_ok(c, upsert ? em_btree_upsert_many(c->t, records, n, &inserted)
-				  : em_btree_insert_many(c->t, records, n, &inserted));
 	for (i = 0; i < n; i++) {
 		const size_t at = btree_case_bound(c, key[i], 0);
 		const int there = at < c->n && c->entry[at].key == key[i];
@@ -100,6 +110,28 @@ static void insert(btree_case *c, size_t n, uint64_t most, int upsert)
 			btree_case_put(c, key[i], number);
 	}
 	c->inserts += (uint32_t)n;
+}
+
+static void have_erased(btree_case *c, const uint64_t *key, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const size_t at = btree_case_bound(c, key[i], 0);
+
+		if (at < c->n && c->entry[at].key == key[i])
+			btree_case_drop(c, at, 1);
+	}
+}
+
+static void insert(btree_case *c, size_t n, uint64_t most, int upsert)
+{
+	uint64_t *key = malloc((n + 1) * sizeof *key), inserted = 77, before = c->n;
+	char *records = draw_records(c, key, n, most);
+
+	assert_btree_ok(c, upsert ? em_btree_upsert_many(c->t, records, n, &inserted)
+				  : em_btree_insert_many(c->t, records, n, &inserted));
+	have_inserted(c, key, n, upsert);
 	assert_int_equal(inserted, c->n - before);
 	free(records);
 	free(key);
@@ -109,15 +141,9 @@ static void erase(btree_case *c, size_t n, uint64_t most)
 {
 	uint64_t *key = malloc((n + 1) * sizeof *key), erased = 77, before = c->n;
 	char *keys = draw_keys(c, key, n, most);
-	size_t i;
 
 	assert_btree_ok(c, em_btree_erase_many(c->t, keys, n, &erased));
-	for (i = 0; i < n; i++) {
-		const size_t at = btree_case_bound(c, key[i], 0);
-
-		if (at < c->n && c->entry[at].key == key[i])
-			btree_case_drop(c, at, 1);
-	}
+	have_erased(c, key, n);
 	assert_int_equal(erased, before - c->n);
 	free(keys);
 	free(key);
@@ -312,24 +338,17 @@ static void test_failures(void **state)
 	}
 }
 
-/* Insert n duplicates by a call that fails at some transfer, and those that did not enter, which are the last ones in
- * order, by further ones.  Returns how often some had entered; *all: transfers. */
-static uint64_t insert_by_halves(size_t n, uint32_t ops, uint64_t nth, uint64_t *all)
+/* Insert n duplicates that were drawn by a call that may fail, and those that did not enter, which are the last ones in
+ * order, by further ones.  Returns how often some had entered. */
+static uint64_t insert_the_rest(btree_case *c, const char *records, const uint64_t *key, size_t n)
 {
-	uint64_t key[200], number[200], inserted, halves = 0;
+	uint64_t *number = malloc((n + 1) * sizeof *number), inserted, halves = 0;
+	char *sorted = malloc((n + 1) * c->record);
 	unsigned tries = 0;
 	size_t i, j, at = 0;
-	char *records, *sorted;
 	em_status st;
-	btree_case c;
 
-	btree_case_open(&c, em_backend_find("memory"), BTREE_BYTES, ROOM, 0);
-	c.opts.flags = EM_BTREE_DUPLICATES;
-	btree_case_make(&c);
-	for (i = 0; i < 200; i++)
-		assert_btree_ok(&c, btree_case_insert(&c, below(&c, 60)));
-	records = draw_records(&c, key, n, 60);
-	sorted = malloc(n * c.record);
+	assert_non_null(number);
 	assert_non_null(sorted);
 	for (i = 0; i < n; i++) {
 		for (j = i; j != 0 && key[number[j - 1]] > key[i]; j--)
@@ -337,27 +356,49 @@ static uint64_t insert_by_halves(size_t n, uint32_t ops, uint64_t nth, uint64_t 
 		number[j] = i;
 	}
 	for (i = 0; i < n; i++)
-		memcpy(sorted + i * c.record, records + number[i] * c.record, c.record);
-	em_fault_set(&c.f.fault[0], ops, nth, 1 + nth % 3);
-	st = em_btree_insert_many(c.t, records, n, &inserted);
+		memcpy(sorted + i * c->record, records + number[i] * c->record, c->record);
+	st = em_btree_insert_many(c->t, records, n, &inserted);
 	for (;;) {
 		for (i = 0; i < inserted; i++, at++)
-			btree_case_put(&c, key[number[at]], c.inserts + 1 + (uint32_t)number[at]);
+			btree_case_put(c, key[number[at]], c->inserts + 1 + (uint32_t)number[at]);
+		assert_int_equal(em_btree_size(c->t), c->n);
 		if (st == EM_OK)
 			break;
 		halves += at != 0;
 		assert_true(++tries < TRIES);
-		(void)!em_btree_flush(c.t);
-		st = em_btree_insert_many(c.t, sorted + at * c.record, n - at, &inserted);
+		(void)!em_btree_flush(c->t);
+		st = em_btree_insert_many(c->t, sorted + at * c->record, n - at, &inserted);
 	}
 	assert_int_equal(at, n);
+	c->inserts += (uint32_t)n;
+	free(sorted);
+	free(number);
+	return halves;
+}
+
+/* Do so while a transfer fails.  *all: transfers. */
+static uint64_t insert_by_halves(size_t n, uint32_t ops, uint64_t nth, uint64_t *all)
+{
+	uint64_t key[200], halves;
+	unsigned tries;
+	char *records;
+	btree_case c;
+	size_t i;
+
+	btree_case_open(&c, em_backend_find("memory"), BTREE_BYTES, ROOM, 0);
+	c.opts.flags = EM_BTREE_DUPLICATES;
+	btree_case_make(&c);
+	for (i = 0; i < 200; i++)
+		assert_btree_ok(&c, btree_case_insert(&c, below(&c, 60)));
+	records = draw_records(&c, key, n, 60);
+	em_fault_set(&c.f.fault[0], ops, nth, 1 + nth % 3);
+	halves = insert_the_rest(&c, records, key, n);
 	/* A write that is under way may fail yet. */
 	for (tries = 0; em_btree_flush(c.t) != EM_OK; tries++)
 		assert_true(tries < TRIES);
 	*all = c.f.fault[0].count;
 	c.f.fault[0].ops = 0;
 	btree_case_check(&c);
-	free(sorted);
 	free(records);
 	btree_case_close(&c);
 	return halves;
@@ -383,6 +424,175 @@ static void test_repeated(void **state)
 				      (unsigned long long)all);
 			assert_true(halves != 0 || what == 0 || !test_sweeps());
 		}
+	}
+}
+
+/* Batches while any transfer fails by chance. */
+typedef struct trial {
+	btree_case c;
+	em_status failed;       /* the last failure */
+	uint64_t failures;
+} trial;
+
+/* A piece of so many has failed, or not: how many of `left' the next one has.  A whole batch would not come to its end
+ * while leaves are read in vain. */
+static size_t next_piece(trial *t, em_status st, size_t piece, size_t left)
+{
+	if (st >= EM_OK)
+		return 2 * piece < left ? 2 * piece : left;
+	assert_int_equal(st, EM_ERR_IO);
+	t->failed = st;
+	assert_true(++t->failures < 100000);
+	/* A block that could not be written keeps its frame until it is tried again. */
+	(void)!em_btree_flush(t->c.t);
+	return (piece + 1) / 2;
+}
+
+/* Do a batch by pieces.  Each time the tree has as many more or fewer records as the call says.  Returns how many they
+ * were in all. */
+static uint64_t by_pieces(trial *t, change_fn *change, const char *items, size_t bytes, size_t n)
+{
+	uint64_t all = 0, changed;
+	size_t at = 0, piece = n;
+	em_btree *tree = t->c.t;
+
+	while (at < n) {
+		const uint64_t before = em_btree_size(tree);
+		const em_status st = change(tree, items + at * bytes, piece, &changed);
+
+		all += changed;
+		assert_int_equal(em_btree_size(tree),
+				 change == em_btree_erase_many ? before - changed : before + changed);
+		at += st >= EM_OK ? piece : 0;
+		piece = next_piece(t, st, piece, n - at);
+	}
+	return all;
+}
+
+static void insert_anyhow(trial *t, size_t n, uint64_t most, int upsert)
+{
+	uint64_t *key = malloc((n + 1) * sizeof *key), inserted, before = t->c.n;
+	char *records = draw_records(&t->c, key, n, most);
+
+	if (t->c.opts.flags != 0) {
+		t->failures += insert_the_rest(&t->c, records, key, n);
+	} else {
+		inserted = by_pieces(t, upsert ? em_btree_upsert_many : em_btree_insert_many, records, t->c.record, n);
+		have_inserted(&t->c, key, n, upsert);
+		assert_int_equal(inserted, t->c.n - before);
+	}
+	free(records);
+	free(key);
+}
+
+static void erase_anyhow(trial *t, size_t n, uint64_t most)
+{
+	uint64_t *key = malloc((n + 1) * sizeof *key), erased, before = t->c.n;
+	char *keys = draw_keys(&t->c, key, n, most);
+
+	erased = by_pieces(t, em_btree_erase_many, keys, (size_t)em_btree_key_bytes(t->c.t), n);
+	have_erased(&t->c, key, n);
+	assert_int_equal(erased, before - t->c.n);
+	free(keys);
+	free(key);
+}
+
+static void get_anyhow(trial *t, size_t n, uint64_t most)
+{
+	uint64_t *key = malloc((n + 1) * sizeof *key);
+	char *keys = draw_keys(&t->c, key, n, most), *records = malloc((n + 1) * t->c.record);
+	const int bound = (int)below(&t->c, 2);
+	uint8_t *has = malloc(n + 1);
+	size_t at = 0, piece = n;
+
+	assert_non_null(records);
+	assert_non_null(has);
+	while (at < n) {
+		const em_status st = look_up(&t->c, keys + at * (size_t)em_btree_key_bytes(t->c.t), key + at, piece,
+					     bound, records, has);
+
+		at += st >= EM_OK ? piece : 0;
+		piece = next_piece(t, st, piece, n - at);
+	}
+	free(has);
+	free(records);
+	free(keys);
+	free(key);
+}
+
+static void open_trial(void *what, unsigned number)
+{
+	static const struct { btree_shape shape; uint32_t flags; } of[] = {
+		{ BTREE_BYTES, 0 }, { BTREE_BYTES, EM_BTREE_DUPLICATES }, { BTREE_LARGE_FUNCTION, 0 },
+	};
+	trial *t = what;
+
+	memset(t, 0, sizeof *t);
+	btree_case_open(&t->c, em_backend_find("memory"), of[number].shape, ROOM, 0);
+	t->c.opts.flags = of[number].flags;
+	btree_case_make(&t->c);
+}
+
+/* Where there are duplicates, nobody knows which of them an erasure that fails has taken. */
+static void work(void *what)
+{
+	enum { BATCHES = 80, BATCH = 150, KEYS = 800 };
+	trial *t = what;
+	unsigned i;
+
+	for (i = 0; i < BATCHES; i++) {
+		const size_t n = (size_t)(below(&t->c, 3) == 0 ? below(&t->c, 40) : below(&t->c, BATCH));
+
+		/* An empty tree is loaded, unless a cursor is in it. */
+		if (i % 16 == 15)
+			btree_case_clear(&t->c);
+		if (i == BATCHES / 2)
+			btree_case_cursors(&t->c, 4);
+		switch (below(&t->c, 6)) {
+		case 0:
+		case 1:
+			insert_anyhow(t, n, KEYS, 0);
+			break;
+		case 2:
+			insert_anyhow(t, n, KEYS, t->c.opts.flags == 0);
+			break;
+		case 3:
+			if (t->c.opts.flags == 0)
+				erase_anyhow(t, n, KEYS);
+			break;
+		case 4:
+			if (t->c.stands != 0)
+				(void)btree_case_seek(&t->c, 0, below(&t->c, KEYS), EM_BTREE_EQ);
+			break;
+		default:
+			get_anyhow(t, n, KEYS);
+			break;
+		}
+	}
+	/* Writes may be under way. */
+	em_fault_set(&t->c.f.fault[0], 0, 0, 0);
+	for (i = 0; em_btree_flush(t->c.t) != EM_OK; i++)
+		assert_true(i < TRIES);
+}
+
+static void close_trial(void *what)
+{
+	trial *t = what;
+
+	btree_case_check(&t->c);
+	btree_case_close(&t->c);
+}
+
+static void test_chance(void **state)
+{
+	unsigned number;
+
+	(void)state;
+	for (number = 0; number < 3; number += test_step()) {
+		trial t;
+		const fault_trials trials = { &t, open_trial, work, close_trial, &t.c.f, &t.failures, &t.failed };
+
+		assert_true(fault_trials_random(&trials, number) != 0);
 	}
 }
 
@@ -486,6 +696,7 @@ int main(void)
 		cmocka_unit_test(test_transfers),
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_repeated),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_little_memory),
 	};
 

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include <extmem/sys/block.h>
 #include <extmem/sys/fault.h>
 
 /* What a run of this test does, which may fail anywhere, or be canceled: form runs, pass, merge a part.  pairs: calls
@@ -93,25 +94,57 @@ static void test_no_memory(void **state)
 	}
 }
 
-/* A context whose disk fails when asked to. */
-static void faulty_open(flow_case *t, em_fault *fault)
+/* A context whose disk fails when asked to, and what is given to runs there. */
+typedef struct faulty {
+	em_fault fault;
+	flow_case t;
+	em_order *order;
+	em_reduce_fn combine;
+	pair *p, *y;
+	size_t n, m;
+} faulty;
+
+static void faulty_open(faulty *f, size_t n, int combines)
 {
 	em_ctx_opts o = EM_CTX_OPTS_INIT;
+	flow_case *t = &f->t;
 
-	memset(t, 0, sizeof *t);
+	memset(f, 0, sizeof *f);
 	t->rng = test_rng_make(test_seed());
 	test_memory_init(&t->mem, 0);
-	assert_int_equal(em_fault_init(fault, sizeof *fault, em_backend_find("memory")), EM_OK);
+	assert_int_equal(em_fault_init(&f->fault, sizeof f->fault, em_backend_find("memory")), EM_OK);
 	o.allocator = &t->mem.allocator;
 	o.memory = 8 * MIB;
-	o.custom = em_fault_backend(fault);
+	o.custom = em_fault_backend(&f->fault);
 	o.threads = 2;
 	assert_int_equal(em_ctx_open(&t->ctx, &o), EM_OK);
+	f->order = flow_order(t, sizeof(pair));
+	f->p = runs_pairs(t, n, combines ? n / 2 : UINT64_MAX - 1);
+	f->y = runs_sorted(f->p, n);
+	f->n = n;
+	f->m = combines ? runs_combined(f->y, n) : n;
+	f->combine = combines ? runs_add : NULL;
+}
+
+/* It is right, or is told why not. */
+static em_status faulty_work(faulty *f)
+{
+	const em_status st = work(&f->t, f->order, f->combine, NULL, f->p, f->n, f->y, f->m);
+
+	assert_true(st == EM_OK || (st == EM_ERR_IO && f->fault.injected != 0));
+	return st;
+}
+
+static void faulty_close(faulty *f)
+{
+	em_order_close(f->order);
+	free(f->p);
+	free(f->y);
+	flow_close(&f->t);
 }
 
 static void test_faults(void **state)
 {
-	enum { N = 6000 };
 	static const uint32_t ops[] = { EM_FAULT_READ, EM_FAULT_WRITE, EM_FAULT_ALL };
 	uint64_t failures = 0;
 	unsigned k;
@@ -122,31 +155,48 @@ static void test_faults(void **state)
 		int failed = 1;
 
 		for (nth = test_nth_after(0, 5); failed; nth = test_nth_after(nth, 5)) {
-			em_fault fault;
-			flow_case t;
-			em_order *order;
-			pair *p, *y;
-			em_status st;
-			size_t m = N;
+			faulty f;
 
-			faulty_open(&t, &fault);
-			order = flow_order(&t, sizeof(pair));
-			p = runs_pairs(&t, N, k % 2 != 0 ? 3000 : UINT64_MAX - 1);
-			y = runs_sorted(p, N);
-			if (k % 2 != 0)
-				m = runs_combined(y, N);
-			em_fault_set(&fault, ops[k / 2], nth, 1);
-			st = work(&t, order, k % 2 != 0 ? runs_add : NULL, NULL, p, N, y, m);
-			failed = fault.injected != 0;
-			failures += st != EM_OK;
-			assert_true(st == EM_OK || (failed && st == EM_ERR_IO));
-			em_order_close(order);
-			free(p);
-			free(y);
-			flow_close(&t);
+			faulty_open(&f, 6000, k % 2 != 0);
+			em_fault_set(&f.fault, ops[k / 2], nth, 1);
+			failures += faulty_work(&f) != EM_OK;
+			failed = f.fault.injected != 0;
+			faulty_close(&f);
 		}
 	}
 	assert_true(failures > 10 || !test_sweeps());
+}
+
+/* Any operation fails by chance, again and again on the same disk, on which nothing is left. */
+static void test_chance(void **state)
+{
+	static const uint64_t one_in[] = { 5, 50, 500 };
+	uint64_t failures = 0, injected = 0, works = 0;
+	unsigned k;
+
+	(void)state;
+	for (k = 0; k < 6; k += test_step()) {
+		em_disks_stats stats = EM_DISKS_STATS_INIT;
+		em_disks *disks;
+		unsigned i;
+		faulty f;
+
+		faulty_open(&f, 6000, k % 2 != 0);
+		assert_int_equal(em_disks_open(&disks, f.t.ctx, NULL), EM_OK);
+		em_fault_set_random(&f.fault, EM_FAULT_ALL | EM_FAULT_DISCARD, one_in[k / 2], test_random(&f.t.rng));
+		for (i = 0; i < 6; i++) {
+			failures += faulty_work(&f) != EM_OK;
+			assert_int_equal(em_disks_stats_get(disks, EM_DISKS_ALL, &stats), EM_OK);
+			assert_int_equal(stats.bytes, 0);
+		}
+		works += i;
+		injected += f.fault.injected;
+		em_disks_close(disks);
+		faulty_close(&f);
+	}
+	print_message("%llu of %llu failed, by %llu operations\n", (unsigned long long)failures,
+		      (unsigned long long)works, (unsigned long long)injected);
+	assert_true(failures != 0);
 }
 
 /* The function that combines fails, wherever it is called. */
@@ -252,6 +302,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_user_fails),
 		cmocka_unit_test(test_halfway),
 	};

@@ -449,6 +449,26 @@ static void sweep_all(trial *t)
 	printf(" %u cases\n", (unsigned)cases);
 }
 
+/* Operations fail by chance, in one way; what is tried again when it fails so comes to its end. */
+static void by_chance(trial *t, uint32_t ops, int sys_errno, uint64_t one_in, em_status right, uint64_t seed)
+{
+	em_status st;
+
+	prepare(t, 0, 0, sys_errno);
+	fault_places_set(&t->fault, NULL);
+	em_fault_set_random(&t->fault, ops, one_in, seed);
+	st = run(t, seed % 2 == 0);
+	if (st != EM_OK && (st != right || t->fault.injected == 0))
+		fail_msg("%s: one in %u fails with %s: %s, \"%s\"", t->backend, (unsigned)one_in,
+			 sys_errno == 0 ? "less" : strerror(sys_errno), em_status_name(st), t->err.text);
+	if (st != EM_OK)
+		assert_int_equal(t->err.sys_errno, sys_errno);
+	/* Each transfer is needed. */
+	if (right != EM_OK && (ops & ~(EM_FAULT_READ | EM_FAULT_WRITE)) == 0)
+		assert_int_equal(st != EM_OK, t->fault.injected != 0);
+	t->cases += st != EM_OK;
+}
+
 unsigned char *fault_expect(fault_sort *sort)
 {
 	char *dir = test_dir_make(), *in = test_path(dir, "in"), *out = test_path(dir, "out");
@@ -470,36 +490,73 @@ unsigned char *fault_expect(fault_sort *sort)
 	return got;
 }
 
-void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed)
+/* 0: there is no such backend. */
+static int trial_open(trial *t, const fault_sort *sort, const char *backend, int32_t direct, int pushed)
 {
-	uint64_t allocations, operations;
 	const em_backend *be = em_backend_find(backend);
-	trial t;
 
 	if (be == NULL) {
 		print_message("%s is not here\n", backend);
-		return;
+		return 0;
 	}
-	memset(&t, 0, sizeof(t));
-	t.sort = sort;
-	t.backend = backend;
-	t.direct = direct;
-	t.pushed = pushed;
-	t.eager = *be;
-	t.eager.user = (void *)(uintptr_t)be;
-	t.eager.open = eager_open;
-	t.dir = test_dir_make();
-	t.in = test_path(t.dir, "in");
-	t.out = test_path(t.dir, "out");
-	sort_write_file(t.in, sort->in, sort->in_bytes);
+	memset(t, 0, sizeof(*t));
+	t->sort = sort;
+	t->backend = backend;
+	t->direct = direct;
+	t->pushed = pushed;
+	t->eager = *be;
+	t->eager.user = (void *)(uintptr_t)be;
+	t->eager.open = eager_open;
+	t->dir = test_dir_make();
+	t->in = test_path(t->dir, "in");
+	t->out = test_path(t->dir, "out");
+	sort_write_file(t->in, sort->in, sort->in_bytes);
+	return 1;
+}
 
+static void trial_close(trial *t)
+{
+	fflush(stdout);
+	free(t->in);
+	free(t->out);
+	test_dir_remove(t->dir);
+}
+
+void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed)
+{
+	uint64_t allocations, operations;
+	trial t;
+
+	if (!trial_open(&t, sort, backend, direct, pushed))
+		return;
 	rehearse(&t, &allocations, &operations);
 	printf("# %s, %s, %s: %u allocations, %u operations\n", sort->name, backend,
 	       pushed ? "push and pull" : "file to file", (unsigned)allocations, (unsigned)operations);
 	if (test_sweeps())
 		sweep_all(&t);
-	fflush(stdout);
-	free(t.in);
-	free(t.out);
-	test_dir_remove(t.dir);
+	trial_close(&t);
+}
+
+void fault_chance(const fault_sort *sort, const char *backend, int32_t direct, int pushed)
+{
+	static const uint32_t moves = EM_FAULT_READ | EM_FAULT_WRITE,
+			      all = EM_FAULT_ALL | EM_FAULT_SUBMIT | EM_FAULT_DISCARD;
+	test_rng rng = test_rng_make(test_seed());
+	unsigned i;
+	trial t;
+
+	if (!trial_open(&t, sort, backend, direct, pushed))
+		return;
+	for (i = 0; i < 2; i += test_step()) {
+		by_chance(&t, all, EIO, 2, EM_ERR_IO, test_random(&rng));
+		by_chance(&t, all, EIO, 50, EM_ERR_IO, test_random(&rng));
+		by_chance(&t, moves, EIO, 50, EM_ERR_IO, test_random(&rng));
+		by_chance(&t, moves, ENOSPC, 10, EM_ERR_NOSPACE, test_random(&rng));
+		by_chance(&t, all, EINTR, 3, EM_OK, test_random(&rng));
+		by_chance(&t, all, 0, 3, EM_OK, test_random(&rng));
+	}
+	printf("# %s, %s, %s: %u sorts failed by chance\n", sort->name, backend,
+	       pushed ? "push and pull" : "file to file", (unsigned)t.cases);
+	assert_true(t.cases != 0);
+	trial_close(&t);
 }

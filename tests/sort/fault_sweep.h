@@ -45,4 +45,8 @@ unsigned char *fault_expect(fault_sort *sort);
 /* With a backend, and file to file, or pushed and pulled. */
 void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed);
 
+/* The same while any operation fails by chance, so that others do after the first, and while what failed is cleaned
+ * up. */
+void fault_chance(const fault_sort *sort, const char *backend, int32_t direct, int pushed);
+
 #endif

@@ -58,7 +58,9 @@ static em_status push(em_sorter *s, const fault_sort *sort)
 	return st;
 }
 
-static void sweep(const char *backend, int32_t direct, int pushed, int generated)
+typedef void fault_fn(const fault_sort *sort, const char *backend, int32_t direct, int pushed);
+
+static void let_fail(fault_fn *fails, const char *backend, int32_t direct, int pushed, int generated)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, BYTES);
@@ -83,9 +85,14 @@ static void sweep(const char *backend, int32_t direct, int pushed, int generated
 	sort.out = sort.pulled = expected;
 	sort.in_bytes = sort.out_bytes = sort.pulled_bytes = N * BYTES;
 	sort.records = N;
-	fault_sweep(&sort, backend, direct, pushed);
+	fails(&sort, backend, direct, pushed);
 	free(records);
 	free(expected);
+}
+
+static void sweep(const char *backend, int32_t direct, int pushed, int generated)
+{
+	let_fail(fault_sweep, backend, direct, pushed, generated);
 }
 
 static void test_syscall_files(void **state)
@@ -148,6 +155,14 @@ static void test_generated_sorter(void **state)
 	sweep("memory", EM_DIRECT_OFF, 1, 1);
 }
 
+static void test_chance(void **state)
+{
+	(void)state;
+	let_fail(fault_chance, "syscall", EM_DIRECT_OFF, 0, 0);
+	let_fail(fault_chance, "io_uring", EM_DIRECT_TRY, 0, 1);
+	let_fail(fault_chance, "memory", EM_DIRECT_OFF, 1, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_memory_sorter),
 		cmocka_unit_test(test_generated_files),
 		cmocka_unit_test(test_generated_sorter),
+		cmocka_unit_test(test_chance),
 	};
 
 	return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
