@@ -3,6 +3,7 @@
 package extmem
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -213,6 +214,35 @@ func TestFunctions(t *testing.T) {
 	}
 	equal(t, v.Mutate(func(uint64, []uint64) error { return errMine }), errMine)
 	equal(t, raw.Kept(), before)
+}
+
+// The call that visits a range of a tree gets whole entries, and hands on an error.
+func TestTreeVisit(t *testing.T) {
+	ctx := context(t)
+	tree, err := NewBTree[uint32, float64](ctx, "", Options{"leaf_bytes": 4096})
+	check(t, err)
+	for i := range uint32(1000) {
+		check(t, tree.Set(2*i, float64(i)/2))
+	}
+	from, to := uint32(101), uint32(1501)
+	for _, bound := range [][2]*uint32{{nil, nil}, {&from, &to}, {nil, &to}, {&to, nil}, {&to, &from}} {
+		var got, want []byte
+		calls := 0
+		see := raw.Visit(func(i uint64, entries []byte) error {
+			equal(t, i, uint64(len(got)/12))
+			calls++
+			got = append(got, entries...)
+			return nil
+		})
+		check(t, only(raw.Em_btree_for_each(tree, keyBytes(bound[0]), keyBytes(bound[1]), see)))
+		for key, value := range tree.Range(bound[0], bound[1]) {
+			want = append(want, tree.record(&key, &value)...)
+		}
+		equal(t, bytes.Equal(got, want), true)
+		equal(t, bound[0] != nil || bound[1] != nil || calls > 1, true)
+	}
+	fail := raw.Visit(func(uint64, []byte) error { return errMine })
+	equal(t, only(raw.Em_btree_for_each(tree, nil, nil, fail)), errMine)
 }
 
 // What is no text, no function, or closed is told.

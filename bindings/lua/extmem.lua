@@ -411,6 +411,11 @@ function BTree:each(from, to, back)
 end
 BTree.__pairs = BTree.each
 
+-- fn(position, list of items) for all with from <= key < to, many at a time; positions from 1 in what is visited.
+function BTree:for_each(fn, from, to)
+	self:call("for_each", from, to, function(at, list) fn(at + 1, list) end)
+end
+
 -- A place in a tree, which stays where it is while that changes.  get(), next(), prev() return an item or nil,
 -- seek(key, how) 0 if there is one; how is core.EM_BTREE_...
 local Cursor = class(Object, "em_btree_cursor_", "seek get next prev erase")

@@ -403,6 +403,8 @@ export class BTree extends Container implements Iterable<Entry> { // em_btree
 	popLast(): Entry | undefined;                                  // = pop_max
 	/** How many keys are at least from and at most to. */
 	count(from?: From, to?: From): number;                         // = count
+	/** fn(many records, position) of keys that are at least from and less than to; positions in what is visited. */
+	forEach(fn: Visit, from?: From, to?: From): void;              // = for_each(from, to, fn)
 	/** Take out keys that are at least from and less than to: how many. */
 	deleteRange(from?: From, to?: From): number;                   // = erase_range
 	/** Add or overwrite a buffer of keys with values: how many are new. */

@@ -424,6 +424,9 @@ oo::class create ::extmem::BTree {
 			::extmem::core::release $cursor
 		}
 	}
+	# A command prefix gets a position and a list of items with from <= key < to, many at a time; positions from 0 in
+	# what is visited.
+	method for_each {command {from ""} {to ""}} { my call for_each $from $to $command }
 	method cursor {} { return [::extmem::Cursor create [::extmem::Name] $handle] }
 }
 ::extmem::Calls ::extmem::BTree {save clear flush verify upsert_many insert_many erase_many count erase_range first=min

@@ -146,6 +146,14 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 		return Raw.em_btree_erase_range(this, keys.bound(from), keys.bound(to));
 	}
 
+	/**
+	 * Call a function with all entries whose keys are at least from and less than to, in order, many at a time;
+	 * null: no bound.  They are copies of their bytes ({@link #entry(Object, Object)}); i is how many came before.
+	 */
+	public void forEachMany(K from, K to, Vector.Change function) {
+		Raw.em_btree_for_each(this, keys.bound(from), keys.bound(to), Vector.visit(function));
+	}
+
 	/** Take out everything. */
 	public void clear() { Raw.em_btree_clear(this); }
 

@@ -115,7 +115,7 @@ public final class Vector<T> extends Sequence<T> {
 		return Native.number(Raw.em_vector_lower_bound(this, 0, size(), order, type.encode(record)), size());
 	}
 
-	private static Native.Visit visit(Change function) {
+	static Native.Visit visit(Change function) {
 		return (i, records) -> function.change(i, Native.wrap(records));
 	}
 

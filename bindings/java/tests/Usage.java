@@ -591,6 +591,35 @@ final class Usage {
 		}
 	}
 
+	/** A tree by a function, many entries at a time. */
+	static void treeVisits(Path dir) {
+		try (Context ctx = context(dir);
+			BTree<Integer, Double> tree =
+				BTree.create(ctx, Type.I32, Type.F64, "", Options.of("leaf_bytes", 4096))) {
+			for (int i = 0; i < 1000; i++)
+				tree.put(2 * i, i / 2.0);
+			Integer[][] ranges = {{null, null}, {101, 1501}, {null, 600}, {1200, null}, {7, 7}};
+			for (Integer[] range : ranges) {
+				List<Map.Entry<Integer, Double>> seen = new ArrayList<>();
+				List<Long> places = new ArrayList<>();
+				tree.forEachMany(range[0], range[1], (at, entries) -> {
+					equal(at, (long)seen.size());
+					places.add(at);
+					while (entries.hasRemaining())
+						seen.add(Map.entry(entries.getInt(), entries.getDouble()));
+					entries.putInt(0, 99);
+				});
+				equal(seen, Scenarios.list(tree.range(range[0], range[1])));
+				if (range == ranges[0])
+					equal(places.size() > 1, true);
+			}
+			equal(tree.size(), 1000L);
+			thrown(IllegalArgumentException.class, () -> tree.forEachMany(5, null, (at, entries) -> {
+				throw new IllegalArgumentException("mine");
+			}));
+		}
+	}
+
 	/** A tree against a map, saved, opened, loaded. */
 	static void trees(Path dir) {
 		TreeMap<Integer, Double> model = new TreeMap<>();

@@ -375,6 +375,39 @@ t.test("tree against a table", function()
 	t.equal(#loaded, 1)
 end)
 
+t.test("ranges of a tree by a function", function()
+	local tree = extmem.BTree(">IH", "<d", opts {leaf_bytes = 4096})
+	for i = 1, 1000 do
+		tree:put({i // 10, i % 10}, i / 2)
+	end
+	local function visited(from, to)
+		local keys, values, calls = {}, {}, 0
+		tree:for_each(function(at, list)
+			t.equal(at, #keys + 1)
+			calls = calls + 1
+			for _, item in ipairs(list) do
+				keys[#keys + 1], values[#values + 1] = item[1], item[2]
+			end
+		end, from, to)
+		t.equal(keys, collect(tree:each(from, to)))
+		t.equal(values[1], keys[1] and tree:get(keys[1]))
+		t.equal(values[#keys], keys[1] and tree:get(keys[#keys]))
+		return #keys, calls
+	end
+	local n, calls = visited()
+	t.equal({n, calls > 1}, {1000, true})
+	t.equal(visited({5, 0}, {70, 5}), 655)
+	t.equal({(visited(nil, {0, 5})), (visited({99, 9})), (visited({7, 5}, {5, 0}))}, {4, 2, 0})
+	local e = {}
+	local ok, raised = pcall(tree.for_each, tree, function() error(e) end)
+	t.equal({ok, raised == e}, {false, true})
+	t.equal(pcall(tree.for_each, tree, function() end, {1}), false)
+	local set, keys = extmem.BTree("<Q", nil, opts()), {}
+	set:upsert_many {3, 1, 2}
+	set:for_each(function(_, list) keys = list end, 2)
+	t.equal(keys, {2, 3})
+end)
+
 t.test("log, contexts, statistics", function()
 	local lines = {}
 	local ctx <close> = extmem.Context {memory = "4M", dirs = {t.dir}, log = function(_, line)

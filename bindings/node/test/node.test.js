@@ -451,6 +451,21 @@ test('containers', folder((at) => {
 		[undefined, true, 5, 998]);
 	const { records, found } = t.getMany([1, 999]);
 	assert.deepStrictEqual([records.length, [...found]], [24, [0, 1]]);
+	const tall = new extmem.BTree('u32', 'f64', { ctx, leaf_bytes: 4096,
+		entries: Array.from({ length: 1000 }, (_, i) => [2 * i, i / 2]) });
+	for (const bounds of [[], [101, 1501], [undefined, 600], [1200], [null, null], [7, 7]]) {
+		const seen = [], places = [];
+		tall.forEach((some, i) => {
+			assert.strictEqual(i, seen.length);
+			places.push(i);
+			for (let k = 0; k < tall.records.count(some); k++)
+				seen.push(tall.records.item(some, k));
+		}, ...bounds);
+		assert.deepStrictEqual(seen, [...tall.range(...bounds)]);
+		assert(bounds.length || places.length > 1);
+	}
+	assert.throws(() => tall.forEach(() => { throw new TypeError('mine'); }, 5), { message: 'mine' });
+	assert.throws(() => tall.forEach(() => tall.delete(1)), { code: 'EM_ERR_BUSY' });
 	t.save(at('tree'));
 	const again = new extmem.BTree('u32', 'f64', { ctx, path: at('tree') });
 	again.verify();

@@ -412,6 +412,9 @@ package Extmem::BTree {
 		};
 	}
 
+	# A function of (position, array of items) with from <= key < to, many at a time; positions in what is visited.
+	sub for_each { my ($self, $fn, $from, $to) = @_; return $self->call('for_each', $from, $to, $fn) }
+
 	sub cursor { return bless {handle => Extmem::core('em_btree_cursor_open', $_[0]{handle})}, 'Extmem::Cursor' }
 }
 package Extmem::Cursor {

@@ -309,6 +309,27 @@ subtest 'tree against a hash' => sub {
 	is($loaded->size, 1);
 };
 
+subtest 'ranges of a tree by a function' => sub {
+	my $tree = Extmem::BTree->new('>IH', '<d', @opts, leaf_bytes => 4096);
+	$tree->put([int $_ / 10, $_ % 10], $_ / 2) for 1 .. 1000;
+	for my $bounds ([], [[5, 0], [70, 5]], [undef, [0, 5]], [[99, 9]], [[7, 5], [5, 0]]) {
+		my (@seen, $calls);
+		my $see = sub { my ($at, $items) = @_; is($at, @seen); push @seen, @$items; $calls++ };
+		$tree->for_each($see, @$bounds);
+		my ($it, @wanted) = $tree->each(@$bounds);
+		while (my @pair = $it->()) { push @wanted, \@pair }
+		is_deeply(\@seen, \@wanted);
+		cmp_ok($calls, '>', 1) if !@$bounds;
+	}
+	is(eval { $tree->for_each(sub { die "mine\n" }, [5, 0]); 1 }, undef);
+	is($@, "mine\n");
+	refuses(sub { $tree->for_each(sub { }, [1]) });
+	my ($set, $keys) = Extmem::BTree->new('<Q', undef, @opts);
+	$set->upsert_many([3, 1, 2]);
+	$set->for_each(sub { $keys = $_[1] }, 2);
+	is_deeply($keys, [2, 3]);
+};
+
 subtest 'log, contexts, signals, threads' => sub {
 	my @lines;
 	my $own = Extmem::Context->new(memory => '4M', dirs => ["$dir"], log => sub { push @lines, $_[1] });

@@ -148,6 +148,27 @@ class Contracts(Base):
         self.assertEqual(t.update_records(struct.pack("<4I", 3, 9, 2, 5)), 1)
         self.assertEqual((t[3], t[2], t.count(0, 3), t.erase_range(None, 3)), (9, 5, 3, 2))
 
+    def test_tree_for_each(self):
+        t = extmem.BTree("<Q", ">IB", {2 * i: (i, i % 7) for i in range(1000)}, leaf_bytes=4096, ctx=self.ctx)
+        for start, stop in ((101, 1501), (None, 600), (1200, None), (None, None), (7, 7)):
+            seen, places = [], []
+
+            def see(i, some):
+                self.assertEqual(i, len(seen))
+                places.append(i)
+                some = bytes(some)
+                seen.extend((some[at:at + 8], some[at + 8:at + 13]) for at in range(0, len(some), 13))
+            t.for_each(see, start, stop)
+            want = [(struct.pack("<Q", key), struct.pack(">IB", *value)) for key, value in t.range(start, stop)]
+            self.assertEqual(seen, want)
+        t.for_each(see)
+        self.assertGreater(len(places), 1)
+        with self.assertRaises(ZeroDivisionError):
+            t.for_each(lambda i, some: 1 // 0, 5)
+        self.assertRaises(extmem.UsageError, t.for_each, lambda i, some: t.clear())
+        self.assertRaises(struct.error, t.for_each, see, "5")
+        self.assertEqual(len(t), 1000)
+
     def test_tree_is_loaded(self):
         t = extmem.BTree("<Q", "<Q", ctx=self.ctx)
         s = extmem.Sorter(16, t.order, ctx=self.ctx)

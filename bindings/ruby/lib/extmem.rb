@@ -466,6 +466,8 @@ module Extmem
       self
     end
 
+    # With a position in the range and an array of items, many at a time.  The tree may not change meanwhile.
+    def each_chunk(from = nil, to = nil, &block) = call(:for_each, from, to, block)
     def each(&block) = range(&block)
     def reverse_each(&block) = range(back: true, &block)
     def cursor = Cursor.new(@handle)

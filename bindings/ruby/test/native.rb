@@ -275,6 +275,30 @@ check('tree against a hash') do
   equal([loaded.shift, loaded.pop, loaded.size], [[1, 1], nil, 0])
 end
 
+check('ranges of a tree by a function') do
+  tree = Extmem::BTree.new('>IH', '<d', leaf_bytes: 4096, ctx: ctx)
+  1000.times { |i| tree[i.divmod(10)] = i / 2.0 }
+  [[], [[5, 0], [70, 5]], [nil, [0, 5]], [[99, 8]], [[7, 5], [5, 0]]].each do |bounds|
+    seen = []
+    places = []
+    tree.each_chunk(*bounds) do |at, items|
+      equal(at, seen.size)
+      places << at
+      seen.concat(items)
+    end
+    equal(seen, tree.range(*bounds).to_a)
+    equal(places.size > 1, true) if bounds.empty?
+  end
+  fails(KeyError) { tree.each_chunk([5, 0]) { raise KeyError } }
+  equal(tree.each_chunk { break 8 }, 8)
+  fails(ArgumentError) { tree.each_chunk([1]) { nil } }
+  set = Extmem::BTree.new('<Q', ctx: ctx)
+  set.upsert_many([3, 1, 2])
+  keys = nil
+  set.each_chunk(2) { |_, items| keys = items }
+  equal(keys, [2, 3])
+end
+
 check('log, contexts, statistics') do
   lines = []
   own = Extmem::Context.new(memory: '4M', dirs: [Harness.dir], log: ->(_, line) { lines << line })

@@ -331,6 +331,27 @@ check "tree against a dict" {
 	equal [list [$loaded pop_first] [$loaded size]] {{1 1} 0}
 }
 
+check "ranges of a tree by a command" {
+	set tree [extmem btree >IH <d -leaf_bytes 4096 -ctx $ctx]
+	for {set i 0} {$i < 1000} {incr i} { $tree put [list [expr {$i / 10}] [expr {$i % 10}]] [expr {$i / 2.0}] }
+	foreach bounds {{} {{5 0} {70 5}} {{} {0 5}} {{99 8}} {{7 5} {5 0}}} {
+		lassign {{} 0} ::seen ::calls
+		$tree for_each {apply {{at items} {
+			equal $at [llength $::seen]
+			incr ::calls
+			lappend ::seen {*}$items
+		}}} {*}$bounds
+		equal $::seen [all $tree {*}$bounds]
+		if {$bounds eq ""} { equal [expr {$::calls > 1}] 1 }
+	}
+	equal [list [catch {$tree for_each {apply {args {error mine}}} {5 0}} message] $message] {1 mine}
+	fails ARGUMENT { $tree for_each {apply {args {}}} 1 }
+	set tree [extmem btree <Q {} -ctx $ctx]
+	$tree upsert_many [list 3 1 2]
+	$tree for_each {apply {{at items} { set ::seen $items }}} 2
+	equal $::seen {2 3}
+}
+
 check "log, contexts, interp cancel" {
 	set ::lines {}
 	set own [extmem context -memory 4M -dirs [list $dir] -log {apply {{level line} {lappend ::lines $line}}}]
