@@ -34,7 +34,7 @@ function cell(x, form) {
 }
 END {
 	n = split("extmem raw " peers, name, " ")
-	rows = split("bulk insert locate locate_many fullscan scan erase unsorted pointinsert", row, " ")
+	rows = split("bulk insert locate locate_many fullscan fulleach scan each erase unsorted pointinsert", row, " ")
 	printf "%-16s", "seconds"
 	for (k = 1; k <= n; k++)
 		printf "%10s", name[k]
@@ -44,7 +44,7 @@ END {
 		for (k = 1; k <= n; k++)
 			printf "%s", cell(of(name[k], row[i], "s"), ".2f")
 		printf "\n"
-		if (row[i] ~ /scan/)
+		if (row[i] ~ /scan|each/)
 			continue
 		printf "%-16s", row[i] ~ /locate/ ? "  us" : "  MiB written"
 		for (k = 1; k <= n; k++) {
