@@ -9,7 +9,8 @@
  * Keys are 8 characters a to z, and data 32 bytes.  The phases are those of other libraries' drivers: `bulk' loads n
  * sorted records that are made on the way; `insert', `locate' (the first key that is not less) and `erase' are ops
  * single calls with random keys; `scan' passes through `scans' ranges of n / scans records with a cursor, which copies
- * them, and `each' with em_btree_for_each(), which does not.  Changes are timed to the end of em_btree_flush().  `pointinsert' inserts --ins random records into an empty tree.
+ * them, and `each' with em_btree_for_each(), which does not.  Changes are timed to the end of em_btree_flush().
+ * `pointinsert' inserts --ins random records into an empty tree.
  *
  *   --many 1        also `locate_many' and `insert_many', one call for all ops, `fullscan' and `fulleach'
  *   --unsorted 1    also `unsorted': n records in no order go through a sorter into a tree; 2: nothing before it
