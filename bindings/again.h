@@ -15,7 +15,12 @@ static EMB_OF_THREAD em_status emb_once;
 
 #define EMB_AGAIN(call) ((emb_once = (call)) == EM_ERR_MEMLIMIT && emb_collected() ? (call) : emb_once)
 
-/* A name is not replaced within what it stands for. */
+/* A name is not replaced within what it stands for.  Orders by functions are not among these: they give up the function
+ * when they fail. */
+#define em_order_keys(...) EMB_AGAIN(em_order_keys(__VA_ARGS__))
+#define em_order_parse(...) EMB_AGAIN(em_order_parse(__VA_ARGS__))
+#define em_order_text(...) EMB_AGAIN(em_order_text(__VA_ARGS__))
+#define emb_order_options(...) EMB_AGAIN(emb_order_options(__VA_ARGS__))
 #define em_sorter_open(...) EMB_AGAIN(em_sorter_open(__VA_ARGS__))
 #define em_top_open(...) EMB_AGAIN(em_top_open(__VA_ARGS__))
 #define em_vector_open(...) EMB_AGAIN(em_vector_open(__VA_ARGS__))

@@ -424,8 +424,8 @@ oo::class create ::extmem::BTree {
 			::extmem::core::release $cursor
 		}
 	}
-	# A command prefix gets a position and a list of items with from <= key < to, many at a time; positions from 0 in
-	# what is visited.
+	# A command prefix gets a position and a list of items with from <= key < to, many at a time; positions are
+	# counted from 0 in what is visited.
 	method for_each {command {from ""} {to ""}} { my call for_each $from $to $command }
 	method cursor {} { return [::extmem::Cursor create [::extmem::Name] $handle] }
 }
