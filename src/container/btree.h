@@ -24,8 +24,9 @@
  * A tree that was saved (btree_file.h) is read by the same code: its blocks are in parts of a file, in place of arrays.
  *
  * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_scan.c passes through a range;
- * btree_change.c inserts and takes out, and btree_erase.c whole leaves; btree_verify.c looks at everything; btree_save.c, btree_file.c and btree_seen.c are about
- * files.  What the public calls check is in public_btree.c and its relatives.
+ * btree_change.c inserts and takes out, and btree_erase.c whole leaves; btree_verify.c looks at everything;
+ * btree_save.c, btree_file.c and btree_seen.c are about files.  What the public calls check is in public_btree.c and
+ * its relatives.
  */
 #ifndef EMI_BTREE_H
 #define EMI_BTREE_H

@@ -415,5 +415,5 @@ static int damaged(const emi_leaf_form *f, emi_leaf_place p)
 	return 0;
 }
 
-const emi_leaf_kind emi_leaf_fixed = { init, search, record_in, full, insert, remove_record, in_order, copy, append, room,
-				       share, shares, cut, parts, lean, damaged };
+const emi_leaf_kind emi_leaf_fixed = { init, search, record_in, full, insert, remove_record, in_order, copy, append,
+				       room, share, shares, cut, parts, lean, damaged };

@@ -144,8 +144,8 @@ static void await_reads(cache_case *b)
 	}
 }
 
-/* What is changed, pinned or still awaited in the ring stays there, and the rest of it does.  But what was read ahead in
- * vain leaves after some turns of the ring. */
+/* What is changed, pinned or still awaited in the ring stays there, and the rest of it does.  But what was read ahead
+ * in vain leaves after some turns of the ring. */
 static void test_ring_in_use(void **state)
 {
 	uint32_t i, f;
