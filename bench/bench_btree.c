@@ -12,15 +12,16 @@
  * them, and `each' with em_btree_for_each(), which does not.  Changes are timed to the end of em_btree_flush().
  * `pointinsert' inserts --ins random records into an empty tree.
  *
- *   --many 1        also `locate_many' and `insert_many', one call for all ops, `fullscan' and `fulleach'
+ *   --many 1        also `locate_many' and `insert_many', one call for all ops, `each_many', one call for all ranges of
+ *                   `each', `fullscan' and `fulleach'
  *   --unsorted 1    also `unsorted': n records in no order go through a sorter into a tree; 2: nothing before it
  *   --cache         of leaves and nodes together; nodes have a 16th
  *   --fill          percent of leaves and nodes that are filled by loading; 0: the default
  *   --batch         records that a call for many gets when ranges, or all, are passed through; 0: a range
  *   --budget        memory of the context: what a sorter may take; 0: four times the cache
  *   --simdisks N    on N simulated disks in memory
- *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, fulleach, scan, each, erase and verify only
- *                   these, with commas between them
+ *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, fulleach, scan, each, each_many, erase and
+ *                   verify only these, with commas between them
  *   --rounds        how often the passes are done, one after the other
  *   --depth         requests of a disk that are under way; 0: the default
  *   --ends 1        only `fill', n records in no order into an empty tree, one by one, and `drain', the least one is
@@ -298,12 +299,35 @@ static void each(uint64_t ranges, const char *phase)
 		const uint64_t id = random_id(i, 0x3333), end = id + SPACE / ranges;
 
 		make_key(id, from);
-		make_key(end, to);
-		must(em_btree_for_each(tree, from, end < SPACE ? to : NULL, see, &p), "each");
+		make_key(end < SPACE ? end : SPACE - 1, to);
+		must(em_btree_for_each(tree, from, to, see, &p), "each");
 	}
 	if (ranges == 0)
 		must(em_btree_for_each(tree, NULL, NULL, see, &p), "each");
 	report(&m, set.n, phase, p.count, p.sum);
+}
+
+/* The same ranges by one call. */
+static void each_many(uint64_t ranges, const char *phase)
+{
+	char *from = malloc((size_t)ranges * KEY), *to = malloc((size_t)ranges * KEY);
+	pass p = { 0, 0 };
+	uint64_t i;
+	peer_mark m;
+
+	if (from == NULL || to == NULL)
+		peer_die("memory");
+	phase_begin(&m);
+	for (i = 0; i < ranges; i++) {
+		const uint64_t id = random_id(i, 0x3333), end = id + SPACE / ranges;
+
+		make_key(id, from + i * KEY);
+		make_key(end < SPACE ? end : SPACE - 1, to + i * KEY);
+	}
+	must(em_btree_for_each_many(tree, from, to, ranges, see, &p), "each_many");
+	report(&m, set.n, phase, p.count, p.sum);
+	free(to);
+	free(from);
 }
 
 static void erase(void)
@@ -440,6 +464,9 @@ static void measure(void)
 		if (wanted("each"))
 			for (i = 0; i < set.rounds; i++)
 				each(set.scans, "each");
+		if (set.many && wanted("each_many"))
+			for (i = 0; i < set.rounds; i++)
+				each_many(set.scans, "each_many");
 		if (wanted("erase"))
 			erase();
 		if (wanted("verify"))

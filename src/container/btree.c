@@ -177,18 +177,29 @@ em_status emi_btree_compared_by_function(em_btree *t, em_errinfo *err)
 	return st;
 }
 
-em_status emi_btree_probe_any(em_btree *t, const void *key, int which, emi_btree_probe *probe, em_errinfo *err)
+size_t emi_btree_probe_bytes(const em_btree *t)
 {
-	if (!t->plan.by_fields) {
-		/* What a function gets has the address and the size of a record. */
-		if (t->probe == NULL)
-			t->probe = emi_alloc(t->object.ctx, 2 * stride(t), err);
-		if (t->probe == NULL)
-			return err->status;
-		key = memmove(t->probe + (which != 0 ? stride(t) : 0), key, t->plan.key);
-	}
+	/* What a function gets has the address and the size of a record. */
+	return t->plan.by_fields ? 0 : stride(t);
+}
+
+em_status emi_btree_probe_in(em_btree *t, const void *key, void *memory, emi_btree_probe *probe, em_errinfo *err)
+{
+	if (!t->plan.by_fields)
+		key = memmove(memory, key, t->plan.key);
 	*probe = emi_btree_probe_of(&t->by, key);
 	return emi_btree_compared(t, err);
+}
+
+em_status emi_btree_probe_any(em_btree *t, const void *key, int which, emi_btree_probe *probe, em_errinfo *err)
+{
+	const size_t bytes = emi_btree_probe_bytes(t);
+
+	if (bytes != 0 && t->probe == NULL)
+		t->probe = emi_alloc(t->object.ctx, 2 * bytes, err);
+	if (bytes != 0 && t->probe == NULL)
+		return err->status;
+	return emi_btree_probe_in(t, key, bytes != 0 ? t->probe + (which != 0 ? bytes : 0) : NULL, probe, err);
 }
 
 static em_bid bid_of(const emi_btree_blocks *b, uint64_t id)

@@ -23,7 +23,7 @@
  *
  * A tree that was saved (btree_file.h) is read by the same code: its blocks are in parts of a file, in place of arrays.
  *
- * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_scan.c passes through a range;
+ * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_scan.c passes through ranges;
  * btree_change.c inserts and takes out, and btree_erase.c whole leaves; btree_verify.c looks at everything;
  * btree_save.c, btree_file.c and btree_seen.c are about files.  What the public calls check is in public_btree.c and
  * its relatives.
@@ -111,6 +111,10 @@ em_status emi_btree_clear(em_btree *t, em_errinfo *err);
 
 /* The probe of a key of the caller's, or of the second one (which is 0 or 1); EM_ERR_USER, EM_ERR_NOMEM. */
 em_status emi_btree_probe_any(em_btree *t, const void *key, int which, emi_btree_probe *probe, em_errinfo *err);
+
+/* The same, if keys have to be copied into memory of that size; 0: they have not, and there is none. */
+size_t emi_btree_probe_bytes(const em_btree *t);
+em_status emi_btree_probe_in(em_btree *t, const void *key, void *memory, emi_btree_probe *probe, em_errinfo *err);
 
 /* Has a function of the caller's failed since?  Comparisons begin anew then. */
 em_status emi_btree_compared_by_function(em_btree *t, em_errinfo *err);
@@ -276,6 +280,14 @@ static inline em_status emi_btree_bound(em_btree *t, const emi_btree_probe *prob
 	return st;
 }
 
+/* Compare two probes: <0, 0, >0. */
+static inline int emi_btree_probe_compare(const em_btree *t, const emi_btree_probe *a, const emi_btree_probe *b)
+{
+	const emi_pair first = { a->head, a->val }, second = { b->head, b->val };
+
+	return emi_pair_compare(&t->by.tie, &first, &second);
+}
+
 /* Is a record equal to the probe? */
 static inline int emi_btree_equals(const em_btree *t, const char *record, const emi_btree_probe *probe)
 {
@@ -371,12 +383,36 @@ em_status emi_btree_cursor_step(em_btree_cursor *c, int forward, void *records, 
 /* Overwrite the record that it stands on.  EM_ERR_INVAL: it has another key. */
 em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinfo *err);
 
-/* btree_scan.c: what is done with n > 0 records of a leaf from a spot on.  Anything but EM_OK ends the scan. */
-typedef em_status (*emi_btree_scan_fn)(em_btree *t, void *arg, const emi_btree_spot *s, uint32_t n, em_errinfo *err);
+/* A range: the records that are not before `from' and before `to'. */
+typedef struct emi_btree_range {
+	emi_btree_probe from, to;
+} emi_btree_range;
 
-/* Do that with all records from `from' on that are before `to', or, through, not behind it; either may be NULL. */
-em_status emi_btree_scan(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, int through,
-			 emi_btree_scan_fn fn, void *arg, em_errinfo *err);
+typedef struct emi_btree_ranges {
+	const emi_btree_range *range;
+	uint32_t *order;        /* their numbers in the order of their beginnings; a scan uses them up */
+	uint32_t n;             /* of them */
+	uint64_t first;         /* the number that number 0 has for who is told of records */
+	int from, to;           /* have they beginnings, and ends?  Otherwise it is the first record, or the last one */
+	int through;            /* what is equal to their ends belongs to them */
+} emi_btree_ranges;
+
+/* btree_scan.c: what is done with n > 0 records, from a spot on, that are in range i.  Anything but EM_OK ends
+ * the scan. */
+typedef em_status (*emi_btree_scan_fn)(em_btree *t, void *arg, uint64_t i, const emi_btree_spot *s, uint32_t n,
+				       em_errinfo *err);
+
+/* Do that with all records of ranges, leaf by leaf. */
+em_status emi_btree_scan(em_btree *t, emi_btree_ranges *r, emi_btree_scan_fn fn, void *arg, em_errinfo *err);
+
+/* The same of one range; NULL: it has not that end. */
+em_status emi_btree_scan_one(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, int through,
+			     emi_btree_scan_fn fn, void *arg, em_errinfo *err);
+
+/* btree_ranges.c: the same of n ranges in any order, of keys that lie one behind the other; NULL: all begin with the
+ * first record, or end with the last one. */
+em_status emi_btree_scan_many(em_btree *t, const char *from, const char *to, uint64_t n, emi_btree_scan_fn fn,
+			      void *arg, em_errinfo *err);
 
 /* btree_ahead.c */
 
@@ -384,6 +420,12 @@ em_status emi_btree_scan(em_btree *t, const emi_btree_probe *from, const emi_btr
 
 /* How many leaves may be read ahead, which are a part of all frames, by one who has passed so many. */
 uint32_t emi_btree_ahead_most(const em_btree *t, uint32_t passed);
+
+/* When so many of the most are, there is no need for others yet. */
+static inline uint32_t emi_btree_ahead_enough(uint32_t most)
+{
+	return most - most / 4;
+}
 
 /* What such a one passes through, when so many leaves are wanted. */
 emi_cache_part emi_btree_ahead_part(const em_btree *t, uint32_t passed, uint64_t leaves);
@@ -395,10 +437,15 @@ void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_
 /* The same of the leaf to which a probe leads, and n behind it. */
 void emi_btree_ahead_from(em_btree *t, const emi_btree_probe *probe, uint32_t n, emi_cache_part part);
 
-/* Begin to read up to n leaves behind that which a path leads to, beginning with that, here, but none behind `end'; the
- * path leads to the last of them then.  Somebody passes through them who has passed so many.  Returns how many they
- * are: when they are fewer than n, there are no more. */
-uint32_t emi_btree_ahead_up_to(em_btree *t, emi_btree_path *path, int here, uint64_t end, uint32_t n, uint32_t passed);
+/* Leaves in the order of their numbers, which is that of their places on the disk. */
+typedef struct emi_btree_list {
+	em_bid bid[EMI_BTREE_AHEAD_MOST];
+	uint32_t n;
+} emi_btree_list;
+
+/* Add one, for which there is room; begin to read all. */
+void emi_btree_list_add(const em_btree *t, emi_btree_list *l, uint64_t leaf);
+void emi_btree_list_read(em_btree *t, const emi_btree_list *l, emi_cache_part part);
 
 /* Somebody goes along all leaves, and is at that which the path leads to: begin to read those that come next, as far as
  * their node is the same. */

@@ -8,21 +8,19 @@
  */
 #include "container/btree.h"
 
-#define AHEAD_SHARE                                                                                                    \
-	16u /* of the frames: leaves that are read ahead, so that they are there when they are
-				   wanted, ... */
-#define AHEAD_EACH 120u /* ... and so many at most for each disk, ... */
-#define AHEAD_FIRST                                                                                                    \
-	64u /* ... but before one was passed no more than so many: requests that are under way
-				   together end together, and nothing can be copied before */
-#define RANGE_LEAST 16u /* so many leaves are a range */
-#define ALL_SHARE 4u /* who has passed this part of the frames is taken to pass through very many leaves */
-#define ALONG_SHARE 4u /* of the frames are for what a walk along all leaves wants next, ... */
-#define ALONG_MOST 64u /* ... and no more than so many */
+#define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, to be there when they are wanted, ... */
+#define AHEAD_EACH 120u         /* ... and so many at most for each disk, ... */
+/* ... but before one was passed no more than so many: requests that are under way together end together, and nothing
+ * can be looked at before. */
+#define AHEAD_FIRST 64u
+#define RANGE_LEAST 16u         /* so many leaves are a range */
+#define ALL_SHARE 4u            /* who has passed this part of the frames is taken to pass very many leaves */
+#define ALONG_SHARE 4u          /* of the frames are for what a walk along all leaves wants next, ... */
+#define ALONG_MOST 64u          /* ... and no more than so many */
 
 static em_bid bid_of(const em_btree *t, uint64_t leaf)
 {
-	const em_bid bid = {0, 0, leaf * t->leaves.bytes};
+	const em_bid bid = { 0, 0, leaf * t->leaves.bytes };
 
 	return bid;
 }
@@ -46,14 +44,9 @@ static int is_one_key(const em_btree *t, const emi_btree_pin *pin, const emi_btr
 							      first->head, first->val) == 0;
 }
 
-/* Leaves in the order of their numbers, which is that of their places on the disk. */
-typedef struct list {
-	em_bid bid[EMI_BTREE_AHEAD_MOST];
-	uint32_t n;
-} list;
-
-static void add(list *l, em_bid bid)
+void emi_btree_list_add(const em_btree *t, emi_btree_list *l, uint64_t leaf)
 {
+	const em_bid bid = bid_of(t, leaf);
 	uint32_t i;
 
 	for (i = l->n++; i != 0 && l->bid[i - 1].offset > bid.offset; i--)
@@ -61,13 +54,18 @@ static void add(list *l, em_bid bid)
 	l->bid[i] = bid;
 }
 
+void emi_btree_list_read(em_btree *t, const emi_btree_list *l, emi_cache_part part)
+{
+	emi_cache_hint_many(t->leaves.cache, l->bid, l->n, part);
+}
+
 /* n that are beside the one that a path leads to, as many as there are and as there is room for. */
-static void add_beside(em_btree *t, list *l, emi_btree_path *path, int forward, uint32_t n)
+static void add_beside(em_btree *t, emi_btree_list *l, emi_btree_path *path, int forward, uint32_t n)
 {
 	for (; n != 0 && l->n < EMI_BTREE_AHEAD_MOST; n--) {
 		if ((forward ? emi_btree_path_next(t, path, NULL) : emi_btree_path_prev(t, path, NULL)) != EM_OK)
 			return;
-		add(l, bid_of(t, path->id[0]));
+		emi_btree_list_add(t, l, path->id[0]);
 	}
 }
 
@@ -94,7 +92,7 @@ void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_
 	const uint64_t beside = forward ? pin->u.leaf->next : pin->u.leaf->prev;
 	emi_btree_probe first;
 	emi_btree_path path;
-	list l;
+	emi_btree_list l;
 
 	if (beside == EMI_BTREE_NONE || n == 0)
 		return;
@@ -110,33 +108,20 @@ void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_
 	l.n = 0;
 	if (emi_btree_path_to(t, &first, pin->id, &path, NULL) == EM_OK)
 		add_beside(t, &l, &path, forward, n);
-	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, part);
+	emi_btree_list_read(t, &l, part);
 }
 
 void emi_btree_ahead_from(em_btree *t, const emi_btree_probe *probe, uint32_t n, emi_cache_part part)
 {
 	emi_btree_path path;
-	list l;
+	emi_btree_list l;
 
 	if (t->height == 0 || emi_btree_path_of(t, probe, &path, NULL) != EM_OK)
 		return;
 	l.n = 0;
-	add(&l, bid_of(t, path.id[0]));
+	emi_btree_list_add(t, &l, path.id[0]);
 	add_beside(t, &l, &path, 1, n);
-	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, part);
-}
-
-uint32_t emi_btree_ahead_up_to(em_btree *t, emi_btree_path *path, int here, uint64_t end, uint32_t n, uint32_t passed)
-{
-	list l;
-
-	l.n = 0;
-	if (here)
-		add(&l, bid_of(t, path->id[0]));
-	while (l.n < n && path->id[0] != end && emi_btree_path_next(t, path, NULL) == EM_OK)
-		add(&l, bid_of(t, path->id[0]));
-	emi_cache_hint_many(t->leaves.cache, l.bid, l.n, emi_btree_ahead_part(t, passed, l.n));
-	return l.n;
+	emi_btree_list_read(t, &l, part);
 }
 
 void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path)

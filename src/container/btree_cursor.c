@@ -8,7 +8,6 @@
 
 #include "container/btree.h"
 
-#define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
 #define SAME_SHARE 16u          /* ranges that differ by no more than this part are of one length */
 #define NEAR_MOST 32u           /* leaves that are guessed to be wanted one by one: as many as were passed, ... */
 #define FAR_SHARE 4u            /* ... and more than that when they are this part of these */
@@ -244,7 +243,7 @@ static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, uint64_t wan
 	const uint64_t leaves = soon(c, wanted > there ? (wanted - there - 1) / here + 1 : 0, n);
 	const uint32_t ahead = leaves < most ? (uint32_t)leaves : most;
 
-	if (c->ahead >= (wanted == n ? ahead : ahead - ahead / AGAIN_SHARE))
+	if (c->ahead >= (wanted == n ? ahead : emi_btree_ahead_enough(ahead)))
 		return;
 	emi_btree_ahead(c->tree, &s->pin, c->forward, ahead, emi_btree_ahead_part(c->tree, c->passed, leaves));
 	c->ahead = ahead;
