@@ -3,6 +3,13 @@
 # btree.awk -- what bench/btree logged, as a table.
 #
 #   awk -v peers="NAME..." -v data=BYTES -v ops=LOOKUPS -f median.awk -f btree.awk LOG
+BEGIN {
+	# What a phase of raw_yardstick is beside.
+	plain["write"] = "bulk"
+	plain["read"] = "fullscan"
+	plain["ranges"] = "each"
+	plain["ranges_ahead"] = "each_many"
+}
 function of(name, phase, what) {
 	return (name, phase, what) in value ? median(value[name, phase, what]) : -1
 }
@@ -21,7 +28,7 @@ function cell(x, form) {
 		next
 	}
 	if (f["of"] == "raw" && "peer" in f)
-		phase = phase ~ /write/ ? "bulk" : phase ~ /read/ ? "fullscan" : "none"
+		phase = phase in plain ? plain[phase] : "none"
 	# Those that were stopped: as if they had gone on like that.
 	if (phase == "unsorted" && f["ops"] + 0 < f["n"] + 0) {
 		stopped[f["of"]] = int(f["ops"] * 100 / f["n"])
