@@ -142,6 +142,7 @@ static void test_trees(void **state)
 	told(em_btree_upper_bound(t, null_numbers, NULL), "record", btree_error, t);
 	told(em_btree_count(t, NULL, NULL, NULL), "n", btree_error, t);
 	told(em_btree_for_each(t, NULL, NULL, NULL, NULL), "fn", btree_error, t);
+	told(em_btree_for_each_many(t, NULL, NULL, 0, NULL, NULL), "fn", btree_error, t);
 	told(em_btree_erase(t, NULL, &got), "key", btree_error, t);
 	told(em_btree_erase_equal(t, NULL, &n), "key", btree_error, t);
 	told(em_btree_min(t, NULL), "record", btree_error, t);

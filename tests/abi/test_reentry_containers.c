@@ -123,6 +123,7 @@ static void btree_again(reentry *a)
 	assert_int_equal(em_btree_count(a->object, NULL, NULL, &n), EM_ERR_BUSY);
 	assert_int_equal(n, 0);
 	assert_int_equal(em_btree_for_each(a->object, NULL, NULL, visit, NULL), EM_ERR_BUSY);
+	assert_int_equal(em_btree_for_each_many(a->object, &one, NULL, 1, visit, NULL), EM_ERR_BUSY);
 	assert_int_equal(em_btree_erase(a->object, &one, NULL), EM_ERR_BUSY);
 	assert_int_equal(em_btree_erase_range(a->object, NULL, NULL, &n), EM_ERR_BUSY);
 	assert_int_equal(em_btree_erase_equal(a->object, &one, &n), EM_ERR_BUSY);
@@ -178,6 +179,7 @@ static void test_btree(void **state)
 	for (i = 0; i < N; i++)
 		assert_true(em_btree_insert(t, records + 8 * i) >= EM_OK);
 	assert_int_equal(em_btree_for_each(t, NULL, NULL, visit, NULL), EM_OK);
+	assert_int_equal(em_btree_for_each_many(t, records, NULL, 1, visit, NULL), EM_OK);
 	reentry_end(N);
 	em_btree_cursor_close(tree_cursor);
 	em_btree_close(t);

@@ -456,6 +456,77 @@ em_status btree_case_visit(btree_case *c, uint64_t from, uint64_t to, uint64_t s
 	return told(c, st, EM_OK);
 }
 
+/* What a visit of many ranges is to find. */
+typedef struct visit_many {
+	btree_case *c;
+	size_t *at, *end;       /* of each range: the next one, in the model, and that behind the last one */
+	uint64_t ranges, n, stop;
+} visit_many;
+
+static int look_at_many(void *user, uint64_t i, const void *records, uint64_t n)
+{
+	visit_many *v = user;
+	uint64_t j;
+
+	assert_true(i < v->ranges && n != 0);
+	for (j = 0; j < n; j++)
+		btree_case_is(v->c, (const char *)records + j * v->c->record, v->at[i]++);
+	assert_true(v->at[i] <= v->end[i]);
+	v->n += n;
+	return v->n > v->stop ? 7 : 0;
+}
+
+/* n keys, one behind the other. */
+static char *keys_of(btree_case *c, const uint64_t *key, size_t n)
+{
+	const size_t bytes = (size_t)em_btree_key_bytes(c->t);
+	char *keys = malloc(n * bytes + 1);
+	size_t i;
+
+	assert_non_null(keys);
+	for (i = 0; key != NULL && i < n; i++)
+		memcpy(keys + i * bytes, btree_case_key(c, key[i]), bytes);
+	return keys;
+}
+
+em_status btree_case_ranges(btree_case *c, const uint64_t *from, const uint64_t *to, size_t n, em_btree_visit_fn fn,
+			    void *user)
+{
+	char *first = keys_of(c, from, n), *last = keys_of(c, to, n);
+	const em_status st = em_btree_for_each_many(c->t, from != NULL ? first : NULL, to != NULL ? last : NULL, n, fn,
+						    user);
+
+	free(last);
+	free(first);
+	return st;
+}
+
+em_status btree_case_visit_many(btree_case *c, const uint64_t *from, const uint64_t *to, size_t n, uint64_t stop)
+{
+	size_t *at = malloc((2 * n + 1) * sizeof *at), i;
+	visit_many v = { c, at, at + n, n, 0, stop };
+	uint64_t all = 0;
+	em_status st;
+
+	assert_non_null(at);
+	for (i = 0; i < n; i++) {
+		at[i] = from != NULL ? btree_case_bound(c, from[i], 0) : 0;
+		v.end[i] = to != NULL ? btree_case_bound(c, to[i], 0) : c->n;
+		if (v.end[i] < at[i])
+			v.end[i] = at[i];
+		all += v.end[i] - at[i];
+	}
+	st = btree_case_ranges(c, from, to, n, look_at_many, &v);
+	if (st >= EM_OK)
+		assert_int_equal(v.n, all);
+	if (v.n > stop) {
+		assert_int_equal(st, EM_ERR_USER);
+		st = EM_OK;
+	}
+	free(at);
+	return told(c, st, EM_OK);
+}
+
 em_status btree_case_end(btree_case *c, int last, int pop)
 {
 	const size_t i = last && c->n != 0 ? c->n - 1 : 0;

@@ -371,11 +371,75 @@ static void test_visit(void **state)
 		/* Whole leaves, of which the last one is that before the end's; and parts of the first and the last. */
 		assert_in_range(cold_visit(&k, 7 * k.per, n, &together), length[i], length[i] + 1);
 		assert_int_equal(cold_visit(&k, 7 * k.per + 1, n, &together), length[i] + 1);
-		assert_true(together > (length[i] < 20 ? 0.9 : 8));
+		assert_true(length[i] < 20 || together > 8);
 		assert_int_equal(cold_visit(&k, 7 * k.per + 1, n - 2, &together), length[i]);
 	}
 	/* An end before the beginning is known, too. */
 	assert_int_equal(cold_visit(&k, 7 * k.per, 0, &together), 0);
+	cold_close(&k);
+}
+
+static int visited_many(void *user, uint64_t i, const void *records, uint64_t n)
+{
+	(void)i;
+	(void)records;
+	((cold *)user)->visited += n;
+	return 0;
+}
+
+/* Visit some ranges, of which each has so many leaves: leaves that were read, and how many at a time. */
+static uint64_t cold_visit_many(cold *k, uint64_t *leaf, uint64_t leaves, size_t n, double *together)
+{
+	uint64_t *to = leaf + n, reads;
+	size_t i;
+
+	cold_begin(k, COLD_LEAVES - 1, 1);
+	assert_int_equal(em_btree_max(k->c.t, k->c.got), EM_OK);
+	k->nodes = btree_case_stats(&k->c).node_reads;
+	(void)held_average(&k->h, NULL);
+	k->visited = 0;
+	for (i = 0; i < n; i++) {
+		leaf[i] *= k->per;
+		to[i] = leaf[i] + leaves * k->per - 1;
+	}
+	assert_btree_ok(&k->c, btree_case_ranges(&k->c, leaf, to, n, visited_many, k));
+	assert_int_equal(k->visited, n * (leaves * k->per - 1));
+	*together = held_average(&k->h, &reads);
+	reads -= btree_case_stats(&k->c).node_reads - k->nodes;
+	print_message("%llu leaves were read, %.1f at a time\n", (unsigned long long)reads, *together);
+	return reads;
+}
+
+/* Of many ranges each leaf is read once, and those of the ranges that come next are under way with it. */
+static void test_visit_many(void **state)
+{
+	enum { RANGES = 100 };
+	uint64_t leaf[2 * RANGES];
+	double together;
+	unsigned i;
+	cold k;
+
+	(void)state;
+	memset(&k, 0, sizeof k);
+	cold_open(&k);
+	/* Apart from each other, in no order. */
+	for (i = 0; i < RANGES; i++)
+		leaf[i] = 5 + i * 37 % RANGES * 10;
+	assert_int_equal(cold_visit_many(&k, leaf, 1, RANGES, &together), RANGES);
+	assert_true(together > 8);
+	for (i = 0; i < RANGES; i++)
+		leaf[i] = 5 + i * 37 % RANGES * 10;
+	assert_int_equal(cold_visit_many(&k, leaf, 3, RANGES, &together), 3 * RANGES);
+	assert_true(together > 8);
+	/* Each overlaps the next ones: all have 99 * 5 + 20 leaves. */
+	for (i = 0; i < RANGES; i++)
+		leaf[i] = 7 + i * 37 % RANGES * 5;
+	assert_int_equal(cold_visit_many(&k, leaf, 20, RANGES, &together), (RANGES - 1) * 5 + 20);
+	assert_true(together > 8);
+	/* All are the same. */
+	for (i = 0; i < RANGES; i++)
+		leaf[i] = 300;
+	assert_int_equal(cold_visit_many(&k, leaf, 2, RANGES, &together), 2);
 	cold_close(&k);
 }
 
@@ -388,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_usual_range),
 		cmocka_unit_test(test_visit),
+		cmocka_unit_test(test_visit_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include "container/btree_case.h"
 #include "container/fault_trials.h"
 
-enum { CURSORS = 8, KINDS = 21, OPERATIONS = 700, ROOM = 4000, KEYS = 400, TRIES = 200 };
+enum { RANGES = 4, CURSORS = 8, KINDS = 21, OPERATIONS = 700, ROOM = 4000, KEYS = 400, TRIES = 200 };
 
 typedef struct trial {
 	btree_case c;
@@ -30,6 +30,15 @@ static void note(trial *t, em_status st)
 	t->failed = st;
 	t->failures++;
 	assert_int_equal(em_btree_size(t->c.t), t->c.n);
+}
+
+/* One range, or some that overlap. */
+static em_status visit(btree_case *c, uint64_t key)
+{
+	const uint64_t from[RANGES] = { key + 10, key, key + 40, key + 5 }, to[RANGES] = { key + 30, key + 12, key + 41, 0 };
+
+	return key / 4 % 2 != 0 ? btree_case_visit(c, key, key + 20, key % 30)
+				: btree_case_visit_many(c, from, to, RANGES, key % 60);
 }
 
 static em_status operate(trial *t, unsigned what, uint64_t key)
@@ -56,7 +65,7 @@ static em_status operate(trial *t, unsigned what, uint64_t key)
 	case 10:
 		return btree_case_erase_range(c, key, key + key % 9);
 	case 11:
-		return key % 2 != 0 ? btree_case_count(c, key, key + 20) : btree_case_visit(c, key, key + 20, key % 30);
+		return key % 2 != 0 ? btree_case_count(c, key, key + 20) : visit(c, key);
 	case 12:
 		return em_btree_flush(c->t);
 	case 14:

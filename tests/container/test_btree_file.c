@@ -21,7 +21,7 @@
 #include "container/btree_file.h"
 #include "container/btree_saved.h"
 
-enum { CURSORS = 6 };
+enum { CURSORS = 6, RANGES = 5 };
 
 /* The tree is now that of its file. */
 static void save_and_open(saved *s)
@@ -105,6 +105,7 @@ static void get_many(saved *s)
 static void read_all(saved *s)
 {
 	const uint64_t keys = s->c.n != 0 ? s->c.entry[s->c.n - 1].key + 2 : 2;
+	uint64_t from[RANGES], to[RANGES];
 	unsigned i, k;
 
 	btree_case_check(&s->c);
@@ -121,6 +122,10 @@ static void read_all(saved *s)
 		assert_btree_ok(&s->c, btree_case_get(&s->c, key));
 		assert_btree_ok(&s->c, btree_case_count(&s->c, key, key + 30));
 		assert_btree_ok(&s->c, btree_case_visit(&s->c, key, key + 30, UINT64_MAX));
+		from[i % RANGES] = key;
+		to[i % RANGES] = key + 20;
+		if (i % RANGES == RANGES - 1)
+			assert_btree_ok(&s->c, btree_case_visit_many(&s->c, from, to, RANGES, UINT64_MAX));
 	}
 	assert_btree_ok(&s->c, btree_case_end(&s->c, 0, 0));
 	assert_btree_ok(&s->c, btree_case_end(&s->c, 1, 0));

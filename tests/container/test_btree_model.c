@@ -12,7 +12,7 @@
 
 #include "container/btree_case.h"
 
-enum { OPERATIONS = 20000, LONG = 1000000, ROOM = 60000, CASES = 4 * BTREE_SHAPES };
+enum { RANGES = 12, OPERATIONS = 20000, LONG = 1000000, ROOM = 60000, CASES = 4 * BTREE_SHAPES };
 
 static uint64_t below(btree_case *c, uint64_t n)
 {
@@ -26,6 +26,22 @@ static void visit(btree_case *c, uint64_t keys, uint64_t key)
 	const uint64_t end = below(c, 10) != 0 ? key + below(c, 30) : below(c, keys);
 
 	assert_btree_ok(c, btree_case_visit(c, all == 0 ? UINT64_MAX : key, all == 1 ? UINT64_MAX : end, stop));
+}
+
+/* Some ranges at a time, of which many overlap. */
+static void visit_many(btree_case *c, uint64_t keys, uint64_t key)
+{
+	const uint64_t all = below(c, 50), stop = below(c, 3) == 0 ? below(c, 80) : UINT64_MAX;
+	const size_t n = (size_t)below(c, RANGES + 1);
+	uint64_t from[RANGES], to[RANGES];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		from[i] = below(c, 3) == 0 ? below(c, keys) : key + below(c, 50);
+		to[i] = below(c, 10) != 0 ? from[i] + below(c, 30) : below(c, keys);
+	}
+	assert_btree_ok(c, btree_case_visit_many(c, all == 0 ? NULL : from, all == 1 ? NULL : to, all < 2 ? n % 3 : n,
+						 stop));
 }
 
 /* One call of any kind; more: the tree is to grow. */
@@ -46,10 +62,14 @@ static void operate(btree_case *c, uint64_t keys, int more)
 	} else if (what < 86) {
 		assert_btree_ok(c, btree_case_end(c, (int)below(c, 2), more ? 0 : (int)below(c, 2)));
 	} else if (what < 90) {
-		if (below(c, 2) == 0)
+		const uint64_t how = below(c, 8);
+
+		if (how < 4)
 			assert_btree_ok(c, btree_case_count(c, key, key + below(c, 30)));
-		else
+		else if (how < 7)
 			visit(c, keys, key);
+		else
+			visit_many(c, keys, key);
 	} else if (what < 93) {
 		assert_btree_ok(c, btree_case_erase_equal(c, key));
 	} else if (what == 93 && below(c, more ? 40 : 10) == 0) {
