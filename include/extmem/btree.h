@@ -217,19 +217,23 @@ EM_API EM_NODISCARD em_status em_btree_for_each(em_btree *t, const void *from, c
 
 /**
  * Visit all records of n ranges: the i-th has those whose keys are not less than the i-th of n keys that lie one behind
- * the other at `from', and less than the i-th at `to'.  Either may be NULL: then all ranges begin with the first record,
- * or end with the last one.
+ * the other at `from', and less than the i-th at `to'.  Either may be NULL: then all ranges begin with the first
+ * record, or end with the last one.
  *
  * Ranges may come in any order, overlap, be the same, and have nothing in them.  What the function gets as i is the
  * number of the range, from 0 to n - 1; otherwise all is as em_btree_for_each() says.  The records of a range come in
- * their order.  Ranges come in the order of their beginnings, and with those that overlap by turns, as each leaf is
- * passed once and its records go to all ranges that have them.  With more than 2^16 ranges, or less memory than 56
- * bytes for each (and two records, where functions compare), that is so of one part of them after the other.
- * EM_ERR_RANGE: they have more bytes than fit in memory.
+ * their order.  Ranges come in the order of their beginnings.  Those that overlap take turns, as each leaf is passed
+ * once, and its records go to all ranges that have them.  More than 2^16 ranges are taken in parts of so many, each as
+ * above; and so are those for which there is too little memory: 56 bytes for each, and where functions compare, two
+ * records.
  *
- * I/O: two ways down for each part that no range overlaps, and a scan of what at least one of them has.  As many leaves
- * are read ahead, also those of the ranges that come next: so short ranges, too, are read as fast as all records.
- * (Batch filtering: Goodrich, Tsay, Vengroff and Vitter, "External-memory computational geometry", 1993.)
+ * EM_ERR_RANGE: their keys are more bytes than fit in memory.  EM_ERR_MEMLIMIT, EM_ERR_NOMEM: there is not enough for
+ * one range.
+ *
+ * I/O: two ways down for each part of the tree that overlapping ranges have in common, and a scan of what at least one
+ * of them has.  As many leaves are read ahead as of one range, but also those of the ranges that come next.  So short
+ * ranges are read as fast as all records.  (Batch filtering: Goodrich, Tsay, Vengroff and Vitter, "External-memory
+ * computational geometry", FOCS 1993.)
  */
 EM_API EM_NODISCARD em_status em_btree_for_each_many(em_btree *t, const void *from, const void *to, uint64_t n,
 						     em_btree_visit_fn fn, void *user);

@@ -25,7 +25,7 @@ typedef struct scan {
 	emi_btree_scan_fn fn;
 	void *arg;
 	part here;              /* that is passed */
-	uint32_t passing;       /* ranges that have begun and not ended; their numbers are the first ones of the order */
+	uint32_t passing;       /* ranges that have begun and not ended: the first ones of the order */
 	uint32_t begun;         /* ranges that have begun, or nothing is in them */
 	uint32_t passed;        /* leaves */
 	part far;               /* of which leaves are read ahead ... */

@@ -96,7 +96,8 @@ em_status btree_case_count(btree_case *c, uint64_t from, uint64_t to);
 /* Visit those that are not before `from' and before `to'; UINT64_MAX: all from the first one, to the last one.  The
  * function stops at that record of the range. */
 em_status btree_case_visit(btree_case *c, uint64_t from, uint64_t to, uint64_t stop);
-/* The same of n ranges by one call; NULL: all from the first one, or to the last one.  It stops at that record of all. */
+/* The same of n ranges by one call; NULL: all from the first one, or to the last one.  The function stops at that
+ * record of all. */
 em_status btree_case_visit_many(btree_case *c, const uint64_t *from, const uint64_t *to, size_t n, uint64_t stop);
 /* em_btree_for_each_many() with keys of such numbers. */
 em_status btree_case_ranges(btree_case *c, const uint64_t *from, const uint64_t *to, size_t n, em_btree_visit_fn fn,

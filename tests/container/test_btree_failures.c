@@ -35,7 +35,8 @@ static void note(trial *t, em_status st)
 /* One range, or some that overlap. */
 static em_status visit(btree_case *c, uint64_t key)
 {
-	const uint64_t from[RANGES] = { key + 10, key, key + 40, key + 5 }, to[RANGES] = { key + 30, key + 12, key + 41, 0 };
+	const uint64_t from[RANGES] = { key + 10, key, key + 40, key + 5 };
+	const uint64_t to[RANGES] = { key + 30, key + 12, key + 41, 0 };
 
 	return key / 4 % 2 != 0 ? btree_case_visit(c, key, key + 20, key % 30)
 				: btree_case_visit_many(c, from, to, RANGES, key % 60);
