@@ -12,16 +12,16 @@
  * them, and `each' with em_btree_for_each(), which does not.  Changes are timed to the end of em_btree_flush().
  * `pointinsert' inserts --ins random records into an empty tree.
  *
- *   --many 1        also `locate_many' and `insert_many', one call for all ops, `each_many', one call for all ranges of
- *                   `each', `fullscan' and `fulleach'
+ *   --many 1        also `locate_many' and `insert_many', one call for all ops; `fullscan' and `fulleach'; `each_many',
+ *                   the ranges of `each' by one call, and `each_apart', such ones that do not overlap, in no order
  *   --unsorted 1    also `unsorted': n records in no order go through a sorter into a tree; 2: nothing before it
  *   --cache         of leaves and nodes together; nodes have a 16th
  *   --fill          percent of leaves and nodes that are filled by loading; 0: the default
  *   --batch         records that a call for many gets when ranges, or all, are passed through; 0: a range
  *   --budget        memory of the context: what a sorter may take; 0: four times the cache
  *   --simdisks N    on N simulated disks in memory
- *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, fulleach, scan, each, each_many, erase and
- *                   verify only these, with commas between them
+ *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, fulleach, scan, each, each_many, each_apart,
+ *                   erase and verify only these, with commas between them
  *   --rounds        how often the passes are done, one after the other
  *   --depth         requests of a disk that are under way; 0: the default
  *   --ends 1        only `fill', n records in no order into an empty tree, one by one, and `drain', the least one is
@@ -286,7 +286,17 @@ static int see(void *user, uint64_t i, const void *records, uint64_t n)
 	return 0;
 }
 
-/* Ranges of about n / ranges records, or all. */
+/* The i-th of ranges of about n / ranges records: at random places, or apart from each other, in no order. */
+static void range_keys(uint64_t i, uint64_t ranges, int apart, char *from, char *to)
+{
+	const uint64_t id = apart ? i * 7919 % ranges * (SPACE / ranges) : random_id(i, 0x3333);
+	const uint64_t end = id + SPACE / ranges;
+
+	make_key(id, from);
+	make_key(end < SPACE ? end : SPACE - 1, to);
+}
+
+/* Ranges one by one, or all. */
 static void each(uint64_t ranges, const char *phase)
 {
 	pass p = { 0, 0 };
@@ -296,10 +306,7 @@ static void each(uint64_t ranges, const char *phase)
 
 	phase_begin(&m);
 	for (i = 0; i < ranges; i++) {
-		const uint64_t id = random_id(i, 0x3333), end = id + SPACE / ranges;
-
-		make_key(id, from);
-		make_key(end < SPACE ? end : SPACE - 1, to);
+		range_keys(i, ranges, 0, from, to);
 		must(em_btree_for_each(tree, from, to, see, &p), "each");
 	}
 	if (ranges == 0)
@@ -307,8 +314,8 @@ static void each(uint64_t ranges, const char *phase)
 	report(&m, set.n, phase, p.count, p.sum);
 }
 
-/* The same ranges by one call. */
-static void each_many(uint64_t ranges, const char *phase)
+/* Ranges by one call. */
+static void each_many(uint64_t ranges, int apart, const char *phase)
 {
 	char *from = malloc((size_t)ranges * KEY), *to = malloc((size_t)ranges * KEY);
 	pass p = { 0, 0 };
@@ -318,12 +325,8 @@ static void each_many(uint64_t ranges, const char *phase)
 	if (from == NULL || to == NULL)
 		peer_die("memory");
 	phase_begin(&m);
-	for (i = 0; i < ranges; i++) {
-		const uint64_t id = random_id(i, 0x3333), end = id + SPACE / ranges;
-
-		make_key(id, from + i * KEY);
-		make_key(end < SPACE ? end : SPACE - 1, to + i * KEY);
-	}
+	for (i = 0; i < ranges; i++)
+		range_keys(i, ranges, apart, from + i * KEY, to + i * KEY);
 	must(em_btree_for_each_many(tree, from, to, ranges, see, &p), "each_many");
 	report(&m, set.n, phase, p.count, p.sum);
 	free(to);
@@ -466,7 +469,10 @@ static void measure(void)
 				each(set.scans, "each");
 		if (set.many && wanted("each_many"))
 			for (i = 0; i < set.rounds; i++)
-				each_many(set.scans, "each_many");
+				each_many(set.scans, 0, "each_many");
+		if (set.many && wanted("each_apart"))
+			for (i = 0; i < set.rounds; i++)
+				each_many(set.scans, 1, "each_apart");
 		if (wanted("erase"))
 			erase();
 		if (wanted("verify"))

@@ -36,12 +36,14 @@ function cell(x, form) {
 	}
 	value[f["of"], phase, "s"] = value[f["of"], phase, "s"] " " f["seconds"]
 	value[f["of"], phase, "MiB"] = value[f["of"], phase, "MiB"] " " f["bytes_written"] / 1048576
+	value[f["of"], phase, "MiB read"] = value[f["of"], phase, "MiB read"] " " f["bytes_read"] / 1048576
 	if ("bytes" in f)
 		value[f["of"], phase, "bytes"] = value[f["of"], phase, "bytes"] " " f["bytes"] / data
 }
 END {
 	n = split("extmem raw " peers, name, " ")
-	rows = split("bulk insert locate locate_many fullscan fulleach scan each erase unsorted pointinsert", row, " ")
+	rows = split("bulk insert locate locate_many fullscan fulleach scan each each_many each_apart erase unsorted " \
+		     "pointinsert", row, " ")
 	printf "%-16s", "seconds"
 	for (k = 1; k <= n; k++)
 		printf "%10s", name[k]
@@ -51,11 +53,9 @@ END {
 		for (k = 1; k <= n; k++)
 			printf "%s", cell(of(name[k], row[i], "s"), ".2f")
 		printf "\n"
-		if (row[i] ~ /scan|each/)
-			continue
-		printf "%-16s", row[i] ~ /locate/ ? "  us" : "  MiB written"
+		printf "%-16s", row[i] ~ /locate/ ? "  us" : row[i] ~ /scan|each/ ? "  MiB read" : "  MiB written"
 		for (k = 1; k <= n; k++) {
-			x = of(name[k], row[i], row[i] ~ /locate/ ? "s" : "MiB")
+			x = of(name[k], row[i], row[i] ~ /locate/ ? "s" : row[i] ~ /scan|each/ ? "MiB read" : "MiB")
 			printf "%s", row[i] ~ /locate/ ? cell(x < 0 ? x : x * 1e6 / ops, ".1f") : cell(x, ".0f")
 		}
 		printf "\n"

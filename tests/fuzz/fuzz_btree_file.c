@@ -223,24 +223,46 @@ static void walk(em_btree *tree, size_t bytes)
 	em_btree_cursor_close(c);
 }
 
+/* Records that may be visited yet, and something of each. */
+typedef struct visit {
+	uint64_t left;
+	size_t record;
+	unsigned seen;
+} visit;
+
+static int see(void *visits, uint64_t i, const void *records, uint64_t n)
+{
+	visit *v = visits;
+
+	(void)i;
+	CHECK(n <= v->left);
+	v->left -= n;
+	for (; n != 0; n--)
+		v->seen += ((const unsigned char *)records)[n * v->record - 1];
+	return 0;
+}
+
 static em_status read_tree(em_btree *tree, size_t bytes)
 {
-	enum { KEYS = 40 };
+	enum { KEYS = 40, RANGES = 6 };
 	static unsigned char records[KEYS * RECORD_MOST], keys[KEYS * RECORD_MOST];
+	const size_t record = (size_t)em_btree_record_bytes(tree), key = (size_t)em_btree_key_bytes(tree);
+	visit v = { RANGES * (bytes / record + 1), record, 0 };
 	uint64_t n;
 	unsigned i;
 
 	for (i = 0; i < KEYS; i++)
-		memset(keys + i * em_btree_key_bytes(tree), (int)(i * 6), (size_t)em_btree_key_bytes(tree));
+		memset(keys + i * key, (int)(i * 6), key);
 	(void)!em_btree_get_many(tree, keys, KEYS, records, NULL, &n);
 	(void)!em_btree_lower_bound_many(tree, keys, KEYS, records, NULL, &n);
 	for (i = 0; i < KEYS; i += 5) {
-		(void)!em_btree_get(tree, keys + i * em_btree_key_bytes(tree), records);
-		(void)!em_btree_upper_bound(tree, keys + i * em_btree_key_bytes(tree), records);
+		(void)!em_btree_get(tree, keys + i * key, records);
+		(void)!em_btree_upper_bound(tree, keys + i * key, records);
 	}
 	(void)!em_btree_min(tree, records);
 	(void)!em_btree_max(tree, records);
 	(void)!em_btree_count(tree, NULL, keys + 10, &n);
+	(void)!em_btree_for_each_many(tree, keys, keys + 20 * key, RANGES, see, &v);
 	walk(tree, bytes);
 	return em_btree_verify(tree);
 }
