@@ -129,12 +129,14 @@ EM_API size_t em_vector_stats_json(const em_vector_stats *of, char *to, size_t b
  */
 EM_API EM_NODISCARD em_status em_vector_open(em_vector **out, em_ctx *ctx, const em_vector_opts *opts);
 
-/** Close it: a bound one is flushed as far as that works, which em_vector_flush() before tells.  Records that are
- *  pinned are no more.  A reader or a writer of it has it go on until that is closed, too.  NULL is allowed. */
+/** Close it: a bound one is flushed as far as that works, which em_vector_flush() before tells.  Its file gets its
+ *  length also where something could not be written.  Records that are pinned are no more.  A reader or a writer of it
+ *  has it go on until that is closed, too.  NULL is allowed. */
 EM_API void em_vector_close(em_vector *v);
 
 /** Cancel it (extmem/ctx.h): the call in progress on it, of its readers and writer, and every later one, is
- *  EM_ERR_CANCELED.  Any thread; signal handlers.  NULL is allowed. */
+ *  EM_ERR_CANCELED.  What only the cache has is not written any more, also when it is closed.  Any thread; signal
+ *  handlers.  NULL is allowed. */
 EM_API void em_vector_cancel(em_vector *v);
 
 /** The most bytes of memory that a vector of `records' records takes, its readers and writer not counted, nor, of a
