@@ -297,7 +297,9 @@ EM_API void em_vector_reader_close(em_vector_reader *r);
  * fills the first and tells em_vector_writer_took() how many (EM_ERR_INVAL: more than were lent); EM_ERR_RANGE: opts->n
  * were pushed.  em_vector_writer_finish() writes what is left, and then all is in the vector.  Before that, or when
  * the writer is closed instead, each record of the range is what it was or what was pushed, and one that lies in two
- * blocks may be a part of each.  A failure stays.
+ * blocks may be a part of each.  A failure stays.  N is then what it was, or up to the first block that was lost; but
+ * while a record behind that is pinned N stays, and what was lost is zeros.  A block of which a record is pinned, or
+ * was set since it was pushed, is not lost: it stays in memory, to be written.
  *
  * Returns as em_vector_reader_open(); EM_ERR_ACCESS; EM_ERR_STATE: a record of a block that is to be written is pinned;
  * EM_ERR_STATE: it is finished; and as em_vector_set().

@@ -478,6 +478,71 @@ static void test_first_write(void **state)
 		fail_first(nth);
 }
 
+/* A record of some of the blocks that a writer has sent is pinned while it is not known that the nth write has failed.
+ * What it is then it stays, whether its block leaves the memory or not.  appends: blocks behind the first are new. */
+static void pin_what_is_written(int appends, uint64_t nth)
+{
+	enum { BLOCKS = 60, PER = 512, N = BLOCKS * PER, SENT = 29, PINS = 10 };
+	em_vector_stream_opts how = EM_VECTOR_STREAM_OPTS_INIT;
+	uint64_t at[PINS], was[PINS], now, k, i, end = 0, lost = N;
+	em_vector_writer *w;
+	trial t;
+
+	memset(&t, 0, sizeof t);
+	vector_case_numbers(&t.c, em_backend_find("memory"), N, PINS + 4);
+	vector_case_draw(&t.c, N);
+	vector_case_put(&t.c, 0, appends ? PER : N);
+	assert_vector_ok(&t.c, em_vector_push_many(t.c.v, t.c.buf, t.c.n, NULL));
+	assert_vector_ok(&t.c, em_vector_flush(t.c.v, 0));
+	vector_case_draw(&t.c, N);
+	how.buffers = SENT + 1;
+	em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE, nth, 2);
+	assert_vector_ok(&t.c, em_vector_writer_open(&w, t.c.v, &how));
+	assert_vector_ok(&t.c, em_vector_writer_push(w, t.c.buf, (SENT + 1) * PER));
+	for (k = 0; k < PINS; k++) {
+		const uint64_t some[] = { nth - 1, nth, nth + 1 };
+		void *record;
+
+		at[k] = (k < 3 && below(&t, 2) ? some[k] % SENT : below(&t, SENT)) * PER + below(&t, PER);
+		assert_vector_ok(&t.c, em_vector_pin(t.c.v, at[k], 0, &record));
+		memcpy(&was[k], record, 8);
+		assert_memory_equal(&was[k], t.c.buf + at[k] * 8, 8);
+		end = at[k] > end ? at[k] : end;
+	}
+	assert_int_equal(em_vector_writer_finish(w), EM_ERR_IO);
+	em_vector_writer_close(w);
+	assert_true(em_vector_size(t.c.v) > end);
+	for (k = 0; k < PINS; k++)
+		assert_int_equal(em_vector_unpin(t.c.v, at[k], 0), EM_OK);
+	for (i = 0; i < 5 * BLOCKS; i++)
+		assert_vector_ok(&t.c, em_vector_get(t.c.v, i * PER % em_vector_size(t.c.v), &now));
+	for (k = 0; k < PINS; k++) {
+		assert_vector_ok(&t.c, em_vector_get(t.c.v, at[k], &now));
+		assert_int_equal(now, was[k]);
+	}
+	/* Where the first that was lost is before one that is pinned, what was lost is zeros. */
+	for (i = 0; appends && i < em_vector_size(t.c.v); i++) {
+		assert_vector_ok(&t.c, em_vector_get(t.c.v, i, &now));
+		if (now != 0)
+			continue;
+		lost = i < lost ? i : lost;
+		memset(t.c.buf + i * 8, 0, 8);
+	}
+	assert_true(lost < end || lost == N);
+	find_out(&t, 0, t.c.buf, N);
+	vector_case_check(&t.c);
+	vector_case_close(&t.c);
+}
+
+static void test_pinned_while_written(void **state)
+{
+	unsigned k;
+
+	(void)state;
+	for (k = 0; k < 60; k += test_step())
+		pin_what_is_written(k % 2, 1 + k / 2 % 28);
+}
+
 /* What is in a file: so many records, of u64, the first of which are those of the model. */
 static void check_file(const trial *t, uint64_t n, uint64_t first)
 {
@@ -582,6 +647,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_write),
+		cmocka_unit_test(test_pinned_while_written),
 		cmocka_unit_test(test_canceled_writer),
 		cmocka_unit_test(test_length_when_closed),
 		cmocka_unit_test(test_chance),
