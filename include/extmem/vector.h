@@ -129,12 +129,14 @@ EM_API size_t em_vector_stats_json(const em_vector_stats *of, char *to, size_t b
  */
 EM_API EM_NODISCARD em_status em_vector_open(em_vector **out, em_ctx *ctx, const em_vector_opts *opts);
 
-/** Close it: a bound one is flushed as far as that works, which em_vector_flush() before tells.  Records that are
- *  pinned are no more.  A reader or a writer of it has it go on until that is closed, too.  NULL is allowed. */
+/** Close it: a bound one is flushed as far as that works, which em_vector_flush() before tells.  Its file gets its
+ *  length also where something could not be written.  Records that are pinned are no more.  A reader or a writer of it
+ *  has it go on until that is closed, too.  NULL is allowed. */
 EM_API void em_vector_close(em_vector *v);
 
 /** Cancel it (extmem/ctx.h): the call in progress on it, of its readers and writer, and every later one, is
- *  EM_ERR_CANCELED.  Any thread; signal handlers.  NULL is allowed. */
+ *  EM_ERR_CANCELED.  What only the cache has is not written any more, also when it is closed.  Any thread; signal
+ *  handlers.  NULL is allowed. */
 EM_API void em_vector_cancel(em_vector *v);
 
 /** The most bytes of memory that a vector of `records' records takes, its readers and writer not counted, nor, of a
@@ -295,7 +297,9 @@ EM_API void em_vector_reader_close(em_vector_reader *r);
  * fills the first and tells em_vector_writer_took() how many (EM_ERR_INVAL: more than were lent); EM_ERR_RANGE: opts->n
  * were pushed.  em_vector_writer_finish() writes what is left, and then all is in the vector.  Before that, or when
  * the writer is closed instead, each record of the range is what it was or what was pushed, and one that lies in two
- * blocks may be a part of each.  A failure stays.
+ * blocks may be a part of each.  A failure stays.  N is then what it was, or up to the first block that was lost; but
+ * while a record behind that is pinned N stays, and what was lost is zeros.  A block of which a record is pinned, or
+ * was set since it was pushed, is not lost: it stays in memory, to be written.
  *
  * Returns as em_vector_reader_open(); EM_ERR_ACCESS; EM_ERR_STATE: a record of a block that is to be written is pinned;
  * EM_ERR_STATE: it is finished; and as em_vector_set().

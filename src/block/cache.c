@@ -164,6 +164,18 @@ int emi_cache_is_unsaved(const emi_cache *c, em_bid bid)
 	return i != EM_CACHE_NONE && c->frame[i].dirty != EMI_FRAME_CLEAN && c->frame[i].pins == 0;
 }
 
+int emi_cache_rescue(emi_cache *c, em_bid bid)
+{
+	const uint32_t i = emi_cache_find(c, bid);
+	emi_cache_frame *f = i != EM_CACHE_NONE ? &c->frame[i] : NULL;
+
+	if (f == NULL || (f->dirty == EMI_FRAME_CLEAN && f->pins == 0))
+		return 0;
+	if (f->dirty == EMI_FRAME_CLEAN)
+		emi_frame_be_dirty(c, f);
+	return 1;
+}
+
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty)
 {
 	emi_cache_frame *f = &c->frame[frame];

@@ -70,6 +70,10 @@ uint32_t emi_cache_find(const emi_cache *c, em_bid bid);
 /* Has it a block that was changed and not written yet, and that nobody has pinned? */
 int emi_cache_is_unsaved(const emi_cache *c, em_bid bid);
 
+/* Somebody else's write of a block, which was to have what the cache has, has failed.  If that is changed or pinned it
+ * is going to be written: 1; else 0. */
+int emi_cache_rescue(emi_cache *c, em_bid bid);
+
 /* Done with it; dirty: it was changed since it was got. */
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty);
 

@@ -156,7 +156,7 @@ em_status emi_disk_file_open(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *cho
 void emi_disk_file_close(emi_disk_file *f, int forked)
 {
 	if (f->empties && !forked)
-		(void)emi_file_resize(f->file, 0, NULL);
+		(void)emi_file_cut(f->file, 0, NULL);
 	emi_file_close(f->file);
 	f->file = NULL;
 }

@@ -168,7 +168,8 @@ em_status emi_store_check_block(const emi_store *s, emi_request_kind kind, em_bi
 
 static em_status check_resize(const emi_store *s, uint64_t bytes, em_errinfo *err)
 {
-	const em_status st = emi_store_check_work(s, err);
+	const int gives_back = bytes < s->length && !emi_ctx_forked(s->ctx);
+	const em_status st = gives_back ? EM_OK : emi_store_check_work(s, err);
 
 	if (st != EM_OK)
 		return st;

@@ -104,7 +104,8 @@ size_t emi_store_step(const emi_store *s, size_t block_bytes);
 
 /* Set it; no transfer of somebody who is no holder is under way.  What is added is zeros; what is cut off is forgotten
  * by all holders, and blocks of an array are freed.  EM_ERR_STATE: what is to be cut off is pinned; EM_ERR_INVAL: the
- * file is read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize().  After a failure the length is as it was. */
+ * file is read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize(), or, as cutting off only gives back,
+ * emi_file_cut().  After a failure the length is as it was. */
 em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err);
 
 /* As that, where nobody has anything behind so many bytes: it is zeros, and the block that the end is in may be pinned,

@@ -89,7 +89,7 @@ static em_status file_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 	/* What is being written would make it longer again, or, where that does not end with a page, as long as it is
 	 * now. */
 	emi_file_settle(s->file);
-	st = emi_file_resize(s->file, bytes, err);
+	st = bytes < s->length ? emi_file_cut(s->file, bytes, err) : emi_file_resize(s->file, bytes, err);
 	if (st == EM_OK && s->written > bytes)
 		s->written = bytes;
 	return st;

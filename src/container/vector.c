@@ -156,17 +156,38 @@ em_status emi_vector_open(emi_vector *v, em_ctx *ctx, const em_vector_opts *o, e
 	return st;
 }
 
+/* The length of the store is that of the records.  While one is pinned, nothing is cut off its block. */
+static em_status be_exact(emi_vector *v, em_errinfo *err)
+{
+	uint64_t bytes;
+	em_status st = emi_vector_bytes(&v->layout, v->n, &bytes, err);
+
+	if (st != EM_OK || v->pinned != 0 || emi_store_length(v->store) <= bytes)
+		return st;
+	return emi_store_trim(v->store, bytes, err);
+}
+
+/* A file has its length also when something could not be written, or was not to be any more. */
+static void end_file(emi_vector *v)
+{
+	em_errinfo err = EM_ERRINFO_INIT;
+
+	if (emi_vector_flush(v, 0, &err) == EM_OK)
+		return;
+	emi_log(v->ctx, EM_LOG_WARN, "a vector is closed that could not be written: %s", err.text);
+	(void)be_exact(v, NULL);
+}
+
 void emi_vector_close(emi_vector *v)
 {
 	const emi_span all = { { 0, 0, 0 }, UINT64_MAX };
-	em_errinfo err = EM_ERRINFO_INIT;
 
 	if (v->cache != NULL && !emi_ctx_forked(v->ctx)) {
 		v->pinned = 0;
 		if (v->file == NULL)
 			(void)emi_cache_forget_range(v->cache, &all, NULL);
-		else if (!v->read_only && emi_vector_flush(v, 0, &err) != EM_OK)
-			emi_log(v->ctx, EM_LOG_WARN, "a vector is closed that could not be written: %s", err.text);
+		else if (!v->read_only)
+			end_file(v);
 	}
 	emi_cache_close(v->cache);
 	emi_store_close(v->store);
@@ -222,17 +243,6 @@ em_status emi_vector_reserve(emi_vector *v, uint64_t n, em_errinfo *err)
 	if (st == EM_OK && v->file != NULL)
 		st = emi_file_reserve(v->file, 0, bytes, err);
 	return st;
-}
-
-/* The length of the store is that of the records.  While one is pinned, nothing is cut off its block. */
-static em_status be_exact(emi_vector *v, em_errinfo *err)
-{
-	uint64_t bytes;
-	em_status st = emi_vector_bytes(&v->layout, v->n, &bytes, err);
-
-	if (st != EM_OK || v->pinned != 0 || emi_store_length(v->store) <= bytes)
-		return st;
-	return emi_store_resize(v->store, bytes, err);
 }
 
 em_status emi_vector_shrink(emi_vector *v, em_errinfo *err)

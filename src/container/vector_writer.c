@@ -3,13 +3,14 @@
  * vector_writer.c -- see vector_stream.h.
  *
  * N grows when a block is sent.  If that turns out to have failed, N is what it was, or up to that block, so that what
- * was appended is there from the first to the last record.
+ * was appended is there from the first to the last record.  Only while a record behind is pinned it stays.
  *
  * Whole blocks go past the cache, which forgets them.  One that the cache has not written yet is overwritten there: if
  * it were forgotten and its write failed, its records would be what they were long before.
  *
  * Until a write has succeeded the writer lends the block, and behind a failure what the block never had is zeros still:
- * on the disk there may be anything.
+ * on the disk there may be anything.  What the cache was lent it forgets, unless it was changed since or is pinned:
+ * then it stays what it is, and the cache writes it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -69,47 +70,49 @@ static emi_span span_of(const emi_vector_writer *w, uint32_t b)
 	return span;
 }
 
-/* A block could not be written: it has no more than before, and what others have read of it meanwhile is old.  What the
- * cache has changed it keeps. */
-static void lose(emi_vector_writer *w, uint32_t b, uint32_t there)
+/* A block could not be written: it has no more than before, and what others have read of it meanwhile is old, unless
+ * the cache keeps it.  Returns up to where all that was appended is there. */
+static uint64_t lose(emi_vector_writer *w, uint32_t b, uint32_t there)
 {
+	const emi_vector_layout *l = &w->v->layout;
+	const uint64_t n = block_of(w, b) * (l->payload / l->record);
 	const emi_span span = span_of(w, b);
 
 	emi_store_unwrite(w->v->store, span.at, there);
-	if (!emi_cache_is_unsaved(w->v->cache, span.at))
-		(void)emi_store_forget(w->v->store, &w->holder, &span, NULL);
+	if (emi_cache_rescue(w->v->cache, span.at))
+		return UINT64_MAX;
+	(void)emi_store_forget(w->v->store, &w->holder, &span, NULL);
+	return n > w->old ? n : w->old;
 }
 
-/* Wait for the write from a buffer, where there is one. */
-static em_status settle(emi_vector_writer *w, uint32_t b, em_errinfo *err)
+/* Wait for the write from a buffer, where there is one.  When it failed, *n becomes as little as is there. */
+static em_status settle(emi_vector_writer *w, uint32_t b, uint64_t *n, em_errinfo *err)
 {
 	const uint32_t there = w->ring.state[b];
+	uint64_t all;
 	em_status st;
 
 	if (there == IDLE)
 		return EM_OK;
 	st = emi_wait(&w->ring.rq[b], err);
 	w->ring.state[b] = IDLE;
-	if (st != EM_OK)
-		lose(w, b, there);
+	all = st != EM_OK ? lose(w, b, there) : UINT64_MAX;
+	*n = all < *n ? all : *n;
 	return st;
 }
 
-/* The same.  When it failed, what was appended from there on is not there. */
+/* The same.  When it failed all others are settled, and N is up to the first block that was lost. */
 static em_status await(emi_vector_writer *w, uint32_t b)
 {
-	const em_status st = settle(w, b, &w->err);
-	uint64_t n;
+	uint64_t n = w->v->n;
+	const em_status st = settle(w, b, &n, &w->err);
 	uint32_t k;
 
 	if (st == EM_OK)
 		return EM_OK;
 	w->err.status = st;
 	for (k = 0; k < w->ring.buffers; k++)
-		(void)settle(w, k, NULL);
-	n = block_of(w, b) * (w->v->layout.payload / w->v->layout.record);
-	if (n < w->old)
-		n = w->old;
+		(void)settle(w, k, &n, NULL);
 	if (n < w->v->n)
 		(void)emi_vector_resize(w->v, n, NULL);
 	return st;

@@ -288,17 +288,23 @@ em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err)
 	return e ? emi_fail_on(err, EM_OK, e, NULL, "stat", f->noun, f->path, EMI_NO_OFFSET, 0) : EM_OK;
 }
 
-em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err)
+em_status emi_file_cut(em_file *f, uint64_t size, em_errinfo *err)
 {
-	em_status status = emi_ctx_check(f->object.ctx, err);
 	int e, tries = 0;
 
-	if (status != EM_OK)
-		return status;
+	if (emi_ctx_forked(f->object.ctx))
+		return emi_ctx_check(f->object.ctx, err);
 	do
 		e = f->be->set_size(f->handle, size);
 	while (e == EINTR && ++tries < 1000);
 	return e ? emi_fail_on(err, EM_OK, e, NULL, "resize", f->noun, f->path, size, 0) : EM_OK;
+}
+
+em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err)
+{
+	const em_status status = emi_ctx_check(f->object.ctx, err);
+
+	return status == EM_OK ? emi_file_cut(f, size, err) : status;
 }
 
 em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err)

@@ -175,6 +175,8 @@ em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err);
 
 /* Set its size; growing it does not allocate space. */
 em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err);
+/* The same where it becomes shorter, which only gives back: also when the context was canceled. */
+em_status emi_file_cut(em_file *f, uint64_t size, em_errinfo *err);
 
 /* Allocate space for [offset, offset + bytes), which may grow the file.  Where that is not supported
  * it does nothing and returns EM_OK.  EM_ERR_NOSPACE, EM_ERR_IO. */

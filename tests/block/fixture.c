@@ -76,6 +76,23 @@ void fixture_open(fixture *f, const char *name)
 	fixture_open_on(f, &backend, 1);
 }
 
+void fixture_fail_by_chance(fixture *f, unsigned k, em_status (*step)(void *what), void *what)
+{
+	static const uint64_t one_in[] = {2, 10, 50};
+	unsigned i, failures = 0;
+
+	em_fault_set_random(&f->fault[0], EM_FAULT_READ | EM_FAULT_WRITE, one_in[k % 3], test_random(&f->rng));
+	for (i = 0; i < 500; i++) {
+		const em_status st = step(what);
+
+		assert_true(st == EM_OK || st == EM_ERR_IO);
+		failures += st != EM_OK;
+	}
+	em_fault_set(&f->fault[0], 0, 0, 0);
+	print_message("%u failures by %u transfers\n", failures, (unsigned)f->fault[0].injected);
+	assert_true(f->fault[0].injected != 0 || k % 3 != 0);
+}
+
 void fixture_close(fixture *f)
 {
 	uint32_t i;

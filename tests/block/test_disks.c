@@ -366,6 +366,12 @@ static void test_files(void **state)
 	assert_int_equal(emi_bid_alloc_on(s.d, 1, PAGE, &bid, NULL), EM_OK);
 	stop(&s);
 	assert_int_equal(size_of(s.path[1]), 0);
+	start(&s);
+	assert_int_equal(emi_bid_alloc_on(s.d, 1, PAGE, &bid, NULL), EM_OK);
+	assert_true(size_of(s.path[1]) != 0);
+	em_ctx_cancel(s.ctx);
+	stop(&s);
+	assert_int_equal(size_of(s.path[1]), 0);
 
 	/* One of ours may be used again by the same context. */
 	unlink(s.path[1]);

@@ -122,6 +122,7 @@ static void top(trial *t)
 		return;
 	for (i = 0; i < TRIES && (st = em_radix_heap_top(t->c.h, t->c.buf)) != EM_OK; i++)
 		note(t, st);
+	assert_true(i < TRIES);
 	radix_case_top(&t->c);
 }
 

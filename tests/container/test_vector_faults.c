@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -477,10 +478,178 @@ static void test_first_write(void **state)
 		fail_first(nth);
 }
 
+/* A record of some of the blocks that a writer has sent is pinned while it is not known that the nth write has failed.
+ * What it is then it stays, whether its block leaves the memory or not.  appends: blocks behind the first are new. */
+static void pin_what_is_written(int appends, uint64_t nth)
+{
+	enum { BLOCKS = 60, PER = 512, N = BLOCKS * PER, SENT = 29, PINS = 10 };
+	em_vector_stream_opts how = EM_VECTOR_STREAM_OPTS_INIT;
+	uint64_t at[PINS], was[PINS], now, k, i, end = 0, lost = N;
+	em_vector_writer *w;
+	trial t;
+
+	memset(&t, 0, sizeof t);
+	vector_case_numbers(&t.c, em_backend_find("memory"), N, PINS + 4);
+	vector_case_draw(&t.c, N);
+	vector_case_put(&t.c, 0, appends ? PER : N);
+	assert_vector_ok(&t.c, em_vector_push_many(t.c.v, t.c.buf, t.c.n, NULL));
+	assert_vector_ok(&t.c, em_vector_flush(t.c.v, 0));
+	vector_case_draw(&t.c, N);
+	how.buffers = SENT + 1;
+	em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE, nth, 2);
+	assert_vector_ok(&t.c, em_vector_writer_open(&w, t.c.v, &how));
+	assert_vector_ok(&t.c, em_vector_writer_push(w, t.c.buf, (SENT + 1) * PER));
+	for (k = 0; k < PINS; k++) {
+		const uint64_t some[] = { nth - 1, nth, nth + 1 };
+		void *record;
+
+		at[k] = (k < 3 && below(&t, 2) ? some[k] % SENT : below(&t, SENT)) * PER + below(&t, PER);
+		assert_vector_ok(&t.c, em_vector_pin(t.c.v, at[k], 0, &record));
+		memcpy(&was[k], record, 8);
+		assert_memory_equal(&was[k], t.c.buf + at[k] * 8, 8);
+		end = at[k] > end ? at[k] : end;
+	}
+	assert_int_equal(em_vector_writer_finish(w), EM_ERR_IO);
+	em_vector_writer_close(w);
+	assert_true(em_vector_size(t.c.v) > end);
+	for (k = 0; k < PINS; k++)
+		assert_int_equal(em_vector_unpin(t.c.v, at[k], 0), EM_OK);
+	for (i = 0; i < 5 * BLOCKS; i++)
+		assert_vector_ok(&t.c, em_vector_get(t.c.v, i * PER % em_vector_size(t.c.v), &now));
+	for (k = 0; k < PINS; k++) {
+		assert_vector_ok(&t.c, em_vector_get(t.c.v, at[k], &now));
+		assert_int_equal(now, was[k]);
+	}
+	/* Where the first that was lost is before one that is pinned, what was lost is zeros. */
+	for (i = 0; appends && i < em_vector_size(t.c.v); i++) {
+		assert_vector_ok(&t.c, em_vector_get(t.c.v, i, &now));
+		if (now != 0)
+			continue;
+		lost = i < lost ? i : lost;
+		memset(t.c.buf + i * 8, 0, 8);
+	}
+	assert_true(lost < end || lost == N);
+	find_out(&t, 0, t.c.buf, N);
+	vector_case_check(&t.c);
+	vector_case_close(&t.c);
+}
+
+static void test_pinned_while_written(void **state)
+{
+	unsigned k;
+
+	(void)state;
+	for (k = 0; k < 60; k += test_step())
+		pin_what_is_written(k % 2, 1 + k / 2 % 28);
+}
+
+/* What is in a file: so many records, of u64, the first of which are those of the model. */
+static void check_file(const trial *t, uint64_t n, uint64_t first)
+{
+	FILE *file = fopen(t->c.path, "rb");
+	uint64_t *got = malloc((size_t)(t->c.room + 1) * 8);
+
+	assert_non_null(file);
+	assert_non_null(got);
+	assert_int_equal(fread(got, 8, (size_t)t->c.room + 1, file), n);
+	assert_memory_equal(got, t->c.is, (size_t)first * 8);
+	free(got);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* A writer appends, the nth write fails, and vector or context is canceled before anybody knows.  What was appended is
+ * there up to the block that was lost, and a file ends behind that. */
+static void cancel_writer(int bound, int all, uint64_t nth)
+{
+	enum { PER = 512, OLD = 4 * PER, MORE = 12 * PER };
+	em_vector_stream_opts how = EM_VECTOR_STREAM_OPTS_INIT;
+	em_vector_writer *w;
+	uint64_t n;
+	trial t;
+
+	memset(&t, 0, sizeof t);
+	vector_case_open(&t.c, em_backend_find(bound ? "syscall" : "memory"), 8, OLD + MORE);
+	t.c.opts.block_bytes = 4096;
+	t.c.opts.cache_bytes = 8 * 4096;
+	vector_case_make(&t.c, bound);
+	vector_case_draw(&t.c, OLD + MORE);
+	vector_case_put(&t.c, 0, OLD + MORE);
+	assert_vector_ok(&t.c, em_vector_push_many(t.c.v, t.c.is, OLD, NULL));
+	assert_vector_ok(&t.c, em_vector_flush(t.c.v, 0));
+	how.from = OLD;
+	how.buffers = 16;
+	em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE, nth, 1);
+	assert_vector_ok(&t.c, em_vector_writer_open(&w, t.c.v, &how));
+	assert_vector_ok(&t.c, em_vector_writer_push(w, is(&t, OLD), MORE));
+	if (all)
+		em_ctx_cancel(t.c.f.ctx);
+	else
+		em_vector_cancel(t.c.v);
+	assert_int_equal(em_vector_writer_finish(w), EM_ERR_CANCELED);
+	em_vector_writer_close(w);
+	/* All blocks but the last were sent. */
+	n = em_vector_size(t.c.v);
+	assert_in_range(n, OLD, OLD + MORE - 2 * PER);
+	assert_int_equal(n % PER, 0);
+	em_vector_close(t.c.v);
+	t.c.v = NULL;
+	if (bound)
+		check_file(&t, n, n);
+	vector_case_close(&t.c);
+}
+
+static void test_canceled_writer(void **state)
+{
+	unsigned k;
+
+	(void)state;
+	for (k = 0; k < 4 * 11; k += test_step())
+		cancel_writer(k % 2 == 0, k / 2 % 2, 1 + k / 4);
+}
+
+/* However a vector is closed, its file is as long as its records. */
+static void test_length_when_closed(void **state)
+{
+	enum { N = 5000, FLUSHED = 4000 };
+	unsigned way;
+
+	(void)state;
+	for (way = 0; way < 4; way++) {
+		void *record;
+		trial t;
+
+		memset(&t, 0, sizeof t);
+		vector_case_open(&t.c, em_backend_find("syscall"), 8, 100000);
+		t.c.opts.block_bytes = 4096;
+		t.c.opts.cache_bytes = 20 * 4096;
+		vector_case_make(&t.c, 1);
+		vector_case_draw(&t.c, N);
+		vector_case_put(&t.c, 0, N);
+		assert_vector_ok(&t.c, em_vector_push_many(t.c.v, t.c.is, FLUSHED, NULL));
+		assert_vector_ok(&t.c, em_vector_flush(t.c.v, 0));
+		assert_vector_ok(&t.c, em_vector_push_many(t.c.v, is(&t, FLUSHED), N - FLUSHED, NULL));
+		if (way == 0)
+			em_vector_cancel(t.c.v);
+		else if (way == 1)
+			em_ctx_cancel(t.c.f.ctx);
+		else if (way == 2)
+			em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE, 1, UINT64_MAX);
+		else
+			assert_vector_ok(&t.c, em_vector_pin(t.c.v, N - 1, 0, &record));
+		em_vector_close(t.c.v);
+		t.c.v = NULL;
+		check_file(&t, N, way == 3 ? N : FLUSHED);
+		vector_case_close(&t.c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_write),
+		cmocka_unit_test(test_pinned_while_written),
+		cmocka_unit_test(test_canceled_writer),
+		cmocka_unit_test(test_length_when_closed),
 		cmocka_unit_test(test_chance),
 	};
 

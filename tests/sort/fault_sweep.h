@@ -43,10 +43,12 @@ typedef struct fault_sort {
 unsigned char *fault_expect(fault_sort *sort);
 
 /* With a backend, and file to file, or pushed and pulled. */
+typedef void fault_fn(const fault_sort *sort, const char *backend, int32_t direct, int pushed);
+
+/* Everything fails, once each. */
 void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed);
 
-/* The same while any operation fails by chance, so that others do after the first, and while what failed is cleaned
- * up. */
+/* Any operation fails by chance, so that others do after the first, and while what failed is cleaned up. */
 void fault_chance(const fault_sort *sort, const char *backend, int32_t direct, int pushed);
 
 #endif

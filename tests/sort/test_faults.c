@@ -58,8 +58,6 @@ static em_status push(em_sorter *s, const fault_sort *sort)
 	return st;
 }
 
-typedef void fault_fn(const fault_sort *sort, const char *backend, int32_t direct, int pushed);
-
 static void let_fail(fault_fn *fails, const char *backend, int32_t direct, int pushed, int generated)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;

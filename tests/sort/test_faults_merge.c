@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
  * test_faults_merge.c -- everything that can fail in a merge of sorted files and in a search for groups of equal
- * records fails, once each: see fault_sweep.h.  A merge in parts is among them.
+ * records fails, once each or by chance: see fault_sweep.h.  A merge in parts is among them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +102,7 @@ static unsigned char *make_input(const fault_sort *sort, size_t n_records, size_
 	return in;
 }
 
-static void sweep(const fault_sort *what, uint32_t flags, uint32_t every)
+static void let_fail(fault_fn *fails, const fault_sort *what, uint32_t flags, uint32_t every)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	fault_sort sort = *what;
@@ -119,40 +119,47 @@ static void sweep(const fault_sort *what, uint32_t flags, uint32_t every)
 	sort.spare = 1;
 	sort.every = every;
 	expected = fault_expect(&sort);
-	fault_sweep(&sort, "syscall", EM_DIRECT_OFF, 0);
+	fails(&sort, "syscall", EM_DIRECT_OFF, 0);
 	free(expected);
 	free(in);
 }
 
+static void sweep(const fault_sort *what, uint32_t flags, uint32_t every)
+{
+	let_fail(fault_sweep, what, flags, every);
+}
+
+static const fault_sort kinds[] = {
+	{ .name = "merging", .order = by_keys, .files = merge },
+	{ .name = "merging lines", .order = by_line, .files = merge },
+	{ .name = "merging lines by a field", .order = by_field, .files = merge },
+	{ .name = "sorting, counting", .order = by_keys, .files = count_sorting },
+	{ .name = "merging, counting", .order = by_keys, .files = count_merging },
+	{ .name = "sorting, counting lines", .order = by_line, .files = count_sorting },
+	{ .name = "merging, counting lines", .order = by_line, .files = count_merging },
+};
+
+enum { MERGES = 3, KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
 static void test_merge(void **state)
 {
-	static const fault_sort records = { .name = "merging", .order = by_keys, .files = merge };
-	static const fault_sort text = { .name = "merging lines", .order = by_line, .files = merge };
-	static const fault_sort keyed = { .name = "merging lines by a field", .order = by_field, .files = merge };
-
 	(void)state;
-	sweep(&records, 0, 1);
-	sweep(&text, 0, 5);
-	sweep(&keyed, 0, 3);
-	sweep(&keyed, EM_SORT_UNIQUE, 5);
+	sweep(&kinds[0], 0, 1);
+	sweep(&kinds[1], 0, 5);
+	sweep(&kinds[2], 0, 3);
+	sweep(&kinds[2], EM_SORT_UNIQUE, 5);
 }
 
 static void test_count(void **state)
 {
-	static const fault_sort kinds[] = {
-		{ .name = "sorting, counting", .order = by_keys, .files = count_sorting },
-		{ .name = "merging, counting", .order = by_keys, .files = count_merging },
-		{ .name = "sorting, counting lines", .order = by_line, .files = count_sorting },
-		{ .name = "merging, counting lines", .order = by_line, .files = count_merging },
-	};
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (i = MERGES; i < KINDS; i++)
 		sweep(&kinds[i], 0, 4);
 }
 
-static void sweep_parts(const fault_sort *what, uint32_t flags, size_t records, int32_t direct)
+static void let_parts_fail(fault_fn *fails, const fault_sort *what, uint32_t flags, size_t records, int32_t direct)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	fault_sort sort = *what;
@@ -170,9 +177,14 @@ static void sweep_parts(const fault_sort *what, uint32_t flags, size_t records, 
 		sort.every *= 20;
 	sort.spare = 1;
 	expected = fault_expect(&sort);
-	fault_sweep(&sort, "syscall", direct, 0);
+	fails(&sort, "syscall", direct, 0);
 	free(expected);
 	free(in);
+}
+
+static void sweep_parts(const fault_sort *what, uint32_t flags, size_t records, int32_t direct)
+{
+	let_parts_fail(fault_sweep, what, flags, records, direct);
 }
 
 static void test_parts(void **state)
@@ -195,12 +207,27 @@ static void test_parts(void **state)
 	sweep_parts(&counting, 0, MANY, EM_DIRECT_TRY);
 }
 
+static void test_chance(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < KINDS; i++)
+		let_fail(fault_chance, &kinds[i], 0, 1);
+	let_fail(fault_chance, &kinds[2], EM_SORT_UNIQUE, 1);
+	if (TEST_TSAN)
+		return;
+	let_parts_fail(fault_chance, &kinds[0], 0, MANY, EM_DIRECT_TRY);
+	let_parts_fail(fault_chance, &kinds[1], 0, 10 * MANY, EM_DIRECT_OFF);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_chance),
 	};
 
 	return cmocka_run_group_tests_name("faults_merge", tests, NULL, NULL);

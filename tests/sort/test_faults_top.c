@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_faults_top.c -- em_top_files() and em_shuffle_files() in which everything that can fail fails; see
- * fault_sweep.h. */
+/* test_faults_top.c -- em_top_files() and em_shuffle_files() in which everything that can fail fails, once each or by
+ * chance; see fault_sweep.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -59,7 +59,7 @@ static em_status shuffle(em_ctx *ctx, const em_order *order, const char *in, con
 }
 
 /* Records, or lines of the same size. */
-static void sweep(const char *backend, int32_t direct, int shuffles, int text)
+static void let_fail(fault_fn *fails, const char *backend, int32_t direct, int shuffles, int text)
 {
 	static const char *const names[2][2] = { { "top", "top of lines" }, { "shuffling", "shuffling lines" } };
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
@@ -87,7 +87,7 @@ static void sweep(const char *backend, int32_t direct, int shuffles, int text)
 	sort.in_bytes = N * BYTES;
 	expected = fault_expect(&sort);
 	assert_int_equal(sort.out_bytes, (shuffles ? N : K) * BYTES);
-	fault_sweep(&sort, backend, direct, 0);
+	fails(&sort, backend, direct, 0);
 	free(records);
 	free(expected);
 }
@@ -95,15 +95,24 @@ static void sweep(const char *backend, int32_t direct, int shuffles, int text)
 static void test_top(void **state)
 {
 	(void)state;
-	sweep("syscall", EM_DIRECT_OFF, 0, 0);
-	sweep("syscall", EM_DIRECT_OFF, 0, 1);
+	let_fail(fault_sweep, "syscall", EM_DIRECT_OFF, 0, 0);
+	let_fail(fault_sweep, "syscall", EM_DIRECT_OFF, 0, 1);
 }
 
 static void test_shuffle(void **state)
 {
 	(void)state;
-	sweep("memory", EM_DIRECT_OFF, 1, 0);
-	sweep("memory", EM_DIRECT_OFF, 1, 1);
+	let_fail(fault_sweep, "memory", EM_DIRECT_OFF, 1, 0);
+	let_fail(fault_sweep, "memory", EM_DIRECT_OFF, 1, 1);
+}
+
+static void test_chance(void **state)
+{
+	int kind;
+
+	(void)state;
+	for (kind = 0; kind < 4; kind++)
+		let_fail(fault_chance, "syscall", EM_DIRECT_OFF, kind / 2, kind % 2);
 }
 
 int main(void)
@@ -111,6 +120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_top),
 		cmocka_unit_test(test_shuffle),
+		cmocka_unit_test(test_chance),
 	};
 
 	return cmocka_run_group_tests_name("faults_top", tests, NULL, NULL);
