@@ -13,6 +13,7 @@ const ARGUMENTS = {
 	Item: (x) => `this.records.pack(${x})`,
 	Many: (x) => `this.records.many(${x})`,
 	Keys: (x) => `this.records.keys.many(${x})`,
+	'Keys | null': (x) => `${x} && this.records.keys.many(${x})`,
 	From: (x) => `this.records.bound(${x})`,
 	Position: (x) => `this._at(${x})`,
 	Field: (x) => `this.records.order(${x})`,

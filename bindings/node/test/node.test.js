@@ -466,6 +466,21 @@ test('containers', folder((at) => {
 	}
 	assert.throws(() => tall.forEach(() => { throw new TypeError('mine'); }, 5), { message: 'mine' });
 	assert.throws(() => tall.forEach(() => tall.delete(1)), { code: 'EM_ERR_BUSY' });
+	/* Out of order, overlapping, and empty; one end for all. */
+	const from = [1201, 101, 400, 7], to = Uint32Array.of(1900, 1501, 400, 8);
+	for (const [begin, end] of [[from, to], [from, null], [undefined, to], [[], []]]) {
+		const ranges = Array.from(begin ?? end), seen = ranges.map(() => []);
+		tall.forEachMany((some, i) => {
+			for (let k = 0; k < tall.records.count(some); k++)
+				seen[i].push(tall.records.item(some, k));
+		}, begin, end);
+		assert.deepStrictEqual(seen, ranges.map((_, i) => [...tall.range(begin?.[i], end?.[i])]));
+	}
+	const never = () => { assert(false); };
+	assert.throws(() => tall.forEachMany(never, from, [1, 2]),
+		{ code: 'EM_ERR_INVAL', message: /4 ranges.* 2 end/ });
+	assert.throws(() => tall.forEachMany(never, null, null), extmem.UsageError);
+	assert.throws(() => tall.forEachMany(() => { throw new TypeError('mine'); }, from, to), { message: 'mine' });
 	t.save(at('tree'));
 	const again = new extmem.BTree('u32', 'f64', { ctx, path: at('tree') });
 	again.verify();
