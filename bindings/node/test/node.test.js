@@ -522,11 +522,19 @@ test('what is forgotten is collected', async () => {
 	for (let i = 0; i < 4; i++)
 		new extmem.Stack('u64', { ctx: own }).push(1n);
 	assert(own.stats().memory_used > before);
-	for (let i = 0; i < 100 && own.stats().memory_used > before; i++) {
+	/* Also a function, where another argument was refused. */
+	const refused = [['forEach', 'x'], ['forEachMany', ['x']]].map(([name, key]) => {
+		const fn = () => {}, tree = new extmem.BTree('u64', 0, { ctx: own });
+		assert.throws(() => tree[name](fn, key, null), TypeError);
+		return new WeakRef(fn);
+	});
+	const kept = () => own.stats().memory_used > before || refused.some((fn) => fn.deref());
+	for (let i = 0; i < 100 && kept(); i++) {
 		gc();
 		await new Promise((resolve) => setTimeout(resolve, 5));
 	}
 	assert.strictEqual(own.stats().memory_used, before);
+	assert(!kept());
 	own.close();
 });
 
