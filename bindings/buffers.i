@@ -104,6 +104,31 @@ EM_TOLD(em_stream_graph_info, info)
 %apply (const em_key *EM_KEY_LIST, uint32_t EM_N) { (const em_key *keys, uint32_t n) };
 %apply (const em_text_key *EM_TEXT_KEYS, uint32_t EM_N) { (const em_text_key *keys, uint32_t n) };
 
+#ifdef EM_FLAT
+/* Ranges: the keys of either end may be missing, so each end has a number of its own. */
+%rename(em_btree_for_each_many) emb_btree_for_each_many;
+%ignore em_btree_for_each_many;
+%apply (const void *EM_KEYS_OR_NONE, uint64_t EM_N) {
+	(const void *from, uint64_t nfrom), (const void *to, uint64_t nto)
+};
+%{
+static em_status emb_btree_for_each_many(em_btree *t, const void *from, uint64_t nfrom, const void *to, uint64_t nto,
+					 em_btree_visit_fn fn, void *user)
+{
+	char why[100];
+
+	if (from && to && nfrom != nto) {
+		snprintf(why, sizeof why, "%llu ranges begin, and %llu end", (unsigned long long)nfrom,
+			 (unsigned long long)nto);
+		return emb_unfit_word(&emb_call.detail, why);
+	}
+	if (!from && !to)
+		return emb_unfit_word(&emb_call.detail, "keys where ranges begin, or where they end, are wanted");
+	return em_btree_for_each_many(t, from, to, from ? nfrom : nto, fn, user);
+}
+%}
+#endif
+
 /* Blocks. */
 %apply (em_bid *EM_BIDS_OUT, size_t EM_N) { (em_bid *bid, size_t n) };
 %apply (const em_bid *EM_BIDS, size_t EM_N) { (const em_bid *bid, size_t n) };

@@ -125,7 +125,7 @@ static void emb_flags_on(const struct emb_struct *s, void *opts, uint32_t flags)
 		*to |= flags;
 }
 
-/** A word says what cannot be. */
+/** A word, or an argument, says what cannot be. */
 static em_status emb_unfit_word(em_errinfo *err, const char *why)
 {
 	memset(err, 0, sizeof *err);

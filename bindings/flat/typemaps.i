@@ -260,6 +260,8 @@ EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call
 	  (const void *EM_RECORDS, uint64_t EM_N))
 EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.key_bytes);),
 	  (const void *EM_KEYS, uint64_t EM_N))
+EM_VIEWED(EM_CODE($1 = view.none ? NULL : (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.key_bytes);),
+	  (const void *EM_KEYS_OR_NONE, uint64_t EM_N))
 EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = (size_t)view.n;), (const void *EM_BYTES, size_t EM_NBYTES))
 EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)emb_one(&view, emb_call.record_bytes);), const void *EM_RECORD)
 EM_VIEWED(EM_CODE($1 = view.none ? NULL : (void *)(uintptr_t)emb_one(&view, emb_call.key_bytes);), const void *EM_KEY)

@@ -245,6 +245,51 @@ func TestTreeVisit(t *testing.T) {
 	equal(t, only(raw.Em_btree_for_each(tree, nil, nil, fail)), errMine)
 }
 
+// The call that visits many ranges: out of order, overlapping, empty, and with one end for all.
+func TestTreeVisitMany(t *testing.T) {
+	ctx := context(t)
+	tree, err := NewBTree[uint32, float64](ctx, "", Options{"leaf_bytes": 4096})
+	check(t, err)
+	for i := range uint32(1000) {
+		check(t, tree.Set(2*i, float64(i)/2))
+	}
+	from, to := []uint32{1201, 101, 400, 7}, []uint32{1900, 1501, 400, 8}
+	for _, ends := range [][2][]uint32{{from, to}, {from, nil}, {nil, to}, {{}, {}}} {
+		var bytesOfEnds [2][]byte
+		for side, keys := range ends {
+			if keys != nil {
+				bytesOfEnds[side] = bytesOf(keys)
+			}
+		}
+		n := max(len(ends[0]), len(ends[1]))
+		got := make([][]byte, n)
+		see := raw.Visit(func(i uint64, entries []byte) error {
+			got[i] = append(got[i], entries...)
+			return nil
+		})
+		check(t, only(raw.Em_btree_for_each_many(tree, bytesOfEnds[0], bytesOfEnds[1], see)))
+		for i := range n {
+			var bound [2]*uint32
+			for side, keys := range ends {
+				if keys != nil {
+					bound[side] = &keys[i]
+				}
+			}
+			var want []byte
+			for key, value := range tree.Range(bound[0], bound[1]) {
+				want = append(want, tree.record(&key, &value)...)
+			}
+			equal(t, bytes.Equal(got[i], want), true)
+		}
+	}
+	fail := raw.Visit(func(uint64, []byte) error { return errMine })
+	err = only(raw.Em_btree_for_each_many(tree, bytesOf(from), bytesOf(to[:2]), fail))
+	equal(t, errors.Is(err, ErrInvalid), true)
+	equal(t, strings.Contains(err.Error(), "4 ranges begin, and 2 end"), true)
+	equal(t, errors.Is(only(raw.Em_btree_for_each_many(tree, nil, nil, fail)), ErrInvalid), true)
+	equal(t, only(raw.Em_btree_for_each_many(tree, bytesOf(from), bytesOf(to), fail)), errMine)
+}
+
 // What is no text, no function, or closed is told.
 func TestMistakes(t *testing.T) {
 	ctx := context(t)

@@ -405,6 +405,9 @@ export class BTree extends Container implements Iterable<Entry> { // em_btree
 	count(from?: From, to?: From): number;                         // = count
 	/** fn(many records, position) of keys that are at least from and less than to; positions in what is visited. */
 	forEach(fn: Visit, from?: From, to?: From): void;              // = for_each(from, to, fn)
+	/** fn(many records, number of the range) of many ranges, each from a key of from to that of to; null: no bound
+	 *  for any.  Each part of the tree is read once: ranges that overlap take turns, and each is in order. */
+	forEachMany(fn: Visit, from: Keys | null, to: Keys | null): void; // = for_each_many(from, to, fn)
 	/** Take out keys that are at least from and less than to: how many. */
 	deleteRange(from?: From, to?: From): number;                   // = erase_range
 	/** Add or overwrite a buffer of keys with values: how many are new. */

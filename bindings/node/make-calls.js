@@ -13,6 +13,7 @@ const ARGUMENTS = {
 	Item: (x) => `this.records.pack(${x})`,
 	Many: (x) => `this.records.many(${x})`,
 	Keys: (x) => `this.records.keys.many(${x})`,
+	'Keys | null': (x) => `${x} && this.records.keys.many(${x})`,
 	From: (x) => `this.records.bound(${x})`,
 	Position: (x) => `this._at(${x})`,
 	Field: (x) => `this.records.order(${x})`,
@@ -89,6 +90,8 @@ function method({ how, name, list, type, call, of }, kind) {
 		FILES[is] && 'const order = orderOf(records, key, { cmp, ctx })._h;',
 		ARGUMENTS[is] && `${one} = ${ARGUMENTS[is](one)};`,
 	]).filter(Boolean);
+	/* A function is kept from then on, so nothing else may fail after that. */
+	before.sort((a, b) => a.includes('register(') - b.includes('register('));
 	const whole = /^\w+$/.test(call) ? `${call}(${parameters.map(([, , one]) => one).join(', ')})` : call;
 	const made = whole.replace(/^(emb?_)/, 'c.$1').replace(/^(\w+)\(/, `c.em_${kind}_$1(this._h, `)
 		.replace('(this._h, )', '(this._h)').replace('%', kind);

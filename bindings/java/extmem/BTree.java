@@ -154,6 +154,15 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 		Raw.em_btree_for_each(this, keys.bound(from), keys.bound(to), Vector.visit(function));
 	}
 
+	/**
+	 * The same of many ranges, each from a key of the one collection to that of the other; null: no bound for any.
+	 * Here i is the number of the range.  Each part of the tree is read once, so ranges that overlap take turns.
+	 */
+	public void forEachRange(
+		Collection<? extends K> from, Collection<? extends K> to, Vector.Change function) {
+		Raw.em_btree_for_each_many(this, keys.bounds(from), keys.bounds(to), Vector.visit(function));
+	}
+
 	/** Take out everything. */
 	public void clear() { Raw.em_btree_clear(this); }
 

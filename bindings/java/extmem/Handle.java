@@ -2,15 +2,18 @@
 package extmem;
 
 import java.lang.ref.Cleaner;
+import java.lang.ref.WeakReference;
 import java.util.Iterator;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /** What has to be closed.  One thread uses it at a time; what nobody has any more is closed when it is collected. */
 public abstract class Handle implements AutoCloseable {
 	private static final Cleaner CLEANER = Cleaner.create();
+	/** Those that are open, by their numbers: no more than a collector leaves of them. */
+	private static final Map<Long, WeakReference<Handle>> OPEN = new ConcurrentHashMap<>();
 	final long id;
 	private final Cleaner.Cleanable cleanable;
 	/** What only this has, and closes: an order that it made for itself, or null. */
@@ -21,18 +24,22 @@ public abstract class Handle implements AutoCloseable {
 	Handle(long id) {
 		this.id = id;
 		// To close it again does nothing, and no number is used again.
-		cleanable = CLEANER.register(this, () -> RawJNI.emb_close(id, 1));
+		cleanable = CLEANER.register(this, () -> end(id));
+		OPEN.put(id, new WeakReference<>(this));
 	}
 
-	/** Have what nobody has any more closed: it is queued by the end of a collection, behind what was before. */
-	static void collect() throws InterruptedException {
-		for (int i = 0; i < 2; i++) {
-			CountDownLatch done = new CountDownLatch(1);
-			CLEANER.register(new Object(), done::countDown);
-			System.gc();
-			// On a busy machine the cleaner's thread may come to that late.
-			done.await(10, TimeUnit.SECONDS);
-		}
+	/** Have what nobody has any more closed, by this thread: the cleaner's may come to that late. */
+	static void collect() {
+		System.gc();
+		OPEN.forEach((id, handle) -> {
+			if (handle.refersTo(null))
+				end(id);
+		});
+	}
+
+	private static void end(long id) {
+		OPEN.remove(id);
+		RawJNI.emb_close(id, 1);
 	}
 
 	/** Its number, for a call: what a loop has not come to is what that begins with. */

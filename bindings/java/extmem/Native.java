@@ -177,13 +177,7 @@ final class Native {
 	}
 
 	/** A call found the memory of its context full. */
-	static void collect() {
-		try {
-			Handle.collect();
-		} catch (InterruptedException e) {
-			Thread.currentThread().interrupt();
-		}
-	}
+	static void collect() { Handle.collect(); }
 
 	static void release(long id) { FUNCTIONS.remove(id); }
 

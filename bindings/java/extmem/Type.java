@@ -189,6 +189,9 @@ public final class Type<T> {
 	/** The bytes of a bound, or null: none. */
 	byte[] bound(T value) { return value == null ? null : encode(value); }
 
+	/** The bytes of many bounds, or null: none. */
+	byte[] bounds(java.util.Collection<? extends T> values) { return values == null ? null : encodeAll(values); }
+
 	/** Room for so many records. */
 	byte[] room(long n) { return new byte[Math.multiplyExact((int)n, bytes)]; }
 

@@ -620,6 +620,55 @@ final class Usage {
 		}
 	}
 
+	/** A range of a tree by a function: its keys; null: no bound. */
+	private static List<Integer> keysBetween(BTree<Integer, Double> tree, Integer from, Integer to) {
+		List<Integer> keys = new ArrayList<>();
+		tree.range(from, to).forEach(entry -> keys.add(entry.getKey()));
+		return keys;
+	}
+
+	/** Many ranges of a tree by one call: out of order, overlapping, empty, and with one end for all. */
+	static void treeRanges(Path dir) {
+		try (Context ctx = context(dir);
+			BTree<Integer, Double> tree =
+				BTree.create(ctx, Type.I32, Type.F64, "", Options.of("leaf_bytes", 4096))) {
+			for (int i = 0; i < 1000; i++)
+				tree.put(2 * i, i / 2.0);
+			List<Integer> from = List.of(1201, 101, 400, 7), to = List.of(1900, 1501, 400, 8);
+			List<List<List<Integer>>> all = new ArrayList<>();
+			all.add(List.of(from, to));
+			all.add(Arrays.asList(from, null));
+			all.add(Arrays.asList(null, to));
+			all.add(List.of(List.of(), List.of()));
+			for (List<List<Integer>> ends : all) {
+				List<Integer> begins = ends.get(0), stops = ends.get(1);
+				int n = (begins == null ? stops : begins).size();
+				List<List<Integer>> seen = new ArrayList<>(), wanted = new ArrayList<>();
+				for (int i = 0; i < n; i++) {
+					seen.add(new ArrayList<>());
+					wanted.add(keysBetween(tree, begins == null ? null : begins.get(i),
+						stops == null ? null : stops.get(i)));
+				}
+				tree.forEachRange(begins, stops, (i, entries) -> {
+					while (entries.hasRemaining()) {
+						int key = entries.getInt();
+						equal(entries.getDouble(), key / 4.0);
+						seen.get((int)i).add(key);
+					}
+				});
+				equal(seen, wanted);
+			}
+			String said = thrown(ExtmemException.Usage.class,
+				() -> tree.forEachRange(from, List.of(1, 2), (i, entries) -> equal(true, false)))
+				.getMessage();
+			equal(said.contains("4 ranges") && said.contains("2 end"), true);
+			thrown(ExtmemException.Usage.class, () -> tree.forEachRange(null, null, (i, entries) -> { }));
+			thrown(IllegalArgumentException.class, () -> tree.forEachRange(from, to, (i, entries) -> {
+				throw new IllegalArgumentException("mine");
+			}));
+		}
+	}
+
 	/** A tree against a map, saved, opened, loaded. */
 	static void trees(Path dir) {
 		TreeMap<Integer, Double> model = new TreeMap<>();

@@ -466,6 +466,21 @@ test('containers', folder((at) => {
 	}
 	assert.throws(() => tall.forEach(() => { throw new TypeError('mine'); }, 5), { message: 'mine' });
 	assert.throws(() => tall.forEach(() => tall.delete(1)), { code: 'EM_ERR_BUSY' });
+	/* Out of order, overlapping, and empty; one end for all. */
+	const from = [1201, 101, 400, 7], to = Uint32Array.of(1900, 1501, 400, 8);
+	for (const [begin, end] of [[from, to], [from, null], [undefined, to], [[], []]]) {
+		const ranges = Array.from(begin ?? end), seen = ranges.map(() => []);
+		tall.forEachMany((some, i) => {
+			for (let k = 0; k < tall.records.count(some); k++)
+				seen[i].push(tall.records.item(some, k));
+		}, begin, end);
+		assert.deepStrictEqual(seen, ranges.map((_, i) => [...tall.range(begin?.[i], end?.[i])]));
+	}
+	const never = () => { assert(false); };
+	assert.throws(() => tall.forEachMany(never, from, [1, 2]),
+		{ code: 'EM_ERR_INVAL', message: /4 ranges.* 2 end/ });
+	assert.throws(() => tall.forEachMany(never, null, null), extmem.UsageError);
+	assert.throws(() => tall.forEachMany(() => { throw new TypeError('mine'); }, from, to), { message: 'mine' });
 	t.save(at('tree'));
 	const again = new extmem.BTree('u32', 'f64', { ctx, path: at('tree') });
 	again.verify();
@@ -507,11 +522,19 @@ test('what is forgotten is collected', async () => {
 	for (let i = 0; i < 4; i++)
 		new extmem.Stack('u64', { ctx: own }).push(1n);
 	assert(own.stats().memory_used > before);
-	for (let i = 0; i < 100 && own.stats().memory_used > before; i++) {
+	/* Also a function, where another argument was refused. */
+	const refused = [['forEach', 'x'], ['forEachMany', ['x']]].map(([name, key]) => {
+		const fn = () => {}, tree = new extmem.BTree('u64', 0, { ctx: own });
+		assert.throws(() => tree[name](fn, key, null), TypeError);
+		return new WeakRef(fn);
+	});
+	const kept = () => own.stats().memory_used > before || refused.some((fn) => fn.deref());
+	for (let i = 0; i < 100 && kept(); i++) {
 		gc();
 		await new Promise((resolve) => setTimeout(resolve, 5));
 	}
 	assert.strictEqual(own.stats().memory_used, before);
+	assert(!kept());
 	own.close();
 });
 
