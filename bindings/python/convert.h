@@ -513,12 +513,14 @@ static const void *emb_one(PyObject *o, Py_buffer *view, int *seen, union emb_va
 	return NULL;
 }
 
-/** Many records or keys as memory, from anything: 0, or -1 with an exception. */
+/** Many records or keys as memory, from anything: 0, or -1 with an exception.  Iterators may call the library. */
 static int emb_many(PyObject *o, const struct emb_form *form, Py_buffer *view, uint64_t unit)
 {
+	struct emb_nested nested = emb_nest();
 	int failed;
 
 	o = emb_formed(form, EMB_BUFFER, o);
+	emb_unnest(&nested);
 	failed = !o || emb_buffer(o, view, 0, unit);
 	Py_XDECREF(o);
 	return failed ? -1 : 0;

@@ -147,6 +147,9 @@ class Contracts(Base):
         self.assertEqual(struct.unpack("<6I", records), (2, 4, 0, 0, 98, 9604))
         self.assertEqual(t.update_records(struct.pack("<4I", 3, 9, 2, 5)), 1)
         self.assertEqual((t[3], t[2], t.count(0, 3), t.erase_range(None, 3)), (9, 5, 3, 2))
+        # Keys and items of iterators that call the library.
+        self.assertEqual(bytes(t.get_many(key + 1 for key, _ in t.range(96))[1]), b"\0\0")
+        self.assertEqual(t.update_records((key + 1, value) for key, value in t.range(90)), 5)
 
     def test_tree_for_each(self):
         t = extmem.BTree("<Q", ">IB", {2 * i: (i, i % 7) for i in range(1000)}, leaf_bytes=4096, ctx=self.ctx)
