@@ -104,7 +104,6 @@ EM_TOLD(em_stream_graph_info, info)
 %apply (const em_key *EM_KEY_LIST, uint32_t EM_N) { (const em_key *keys, uint32_t n) };
 %apply (const em_text_key *EM_TEXT_KEYS, uint32_t EM_N) { (const em_text_key *keys, uint32_t n) };
 
-#ifdef EM_FLAT
 /* Ranges: the keys of either end may be missing, so each end has a number of its own. */
 %rename(em_btree_for_each_many) emb_btree_for_each_many;
 %ignore em_btree_for_each_many;
@@ -127,7 +126,6 @@ static em_status emb_btree_for_each_many(em_btree *t, const void *from, uint64_t
 	return em_btree_for_each_many(t, from, to, from ? nfrom : nto, fn, user);
 }
 %}
-#endif
 
 /* Blocks. */
 %apply (em_bid *EM_BIDS_OUT, size_t EM_N) { (em_bid *bid, size_t n) };

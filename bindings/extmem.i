@@ -100,9 +100,9 @@ em_status emb_stream_sums(em_stream **out, em_stream *in, const char *field, em_
 em_status emb_sorter_back(const em_sorter *s, uint64_t mark, uint64_t n, uint64_t *got);
 em_status emb_top_back(const em_top *t, uint64_t mark, uint64_t n, uint64_t *got);
 em_status emb_stream_back(const em_stream *s, uint64_t mark, uint64_t n, uint64_t *got);
-#ifdef EM_FLAT
 em_status emb_btree_for_each_many(em_btree *t, const void *from, uint64_t nfrom, const void *to, uint64_t nto,
 				  em_btree_visit_fn fn, void *user);
+#ifdef EM_FLAT
 %apply (void *EM_ROOM, uint64_t EM_N) { (void *records, uint64_t n) };
 em_status emb_read(em_sorter *s, void *records, uint64_t n, uint64_t *got);
 #elif !defined(EMB_SCRIPT)

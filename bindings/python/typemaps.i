@@ -315,6 +315,17 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 	$1 = view.buf ? view.buf : (void *)"";
 	$2 = (uint64_t)view.len / emb_call.key_bytes;
 }
+%typemap(in) (const void *EM_KEYS_OR_NONE, uint64_t EM_N) (Py_buffer view, int seen = 0) {
+	$1 = NULL;
+	$2 = 0;
+	if ($input != Py_None) {
+		if (emb_many($input, emb_keys, &view, emb_call.key_bytes))
+			SWIG_fail;
+		seen = 1;
+		$1 = view.buf ? view.buf : (void *)"";
+		$2 = (uint64_t)view.len / emb_call.key_bytes;
+	}
+}
 %typemap(in) (const void *EM_KEYS, uint64_t EM_N, void *EM_FOUND, uint8_t *EM_IS)
 	(Py_buffer view, int seen = 0, PyObject *found = NULL, PyObject *is = NULL) {
 	if (emb_many($input, emb_keys, &view, emb_call.key_bytes))
@@ -406,7 +417,8 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 	}
 }
 %typemap(freearg) (const void *EM_RECORDS, uint64_t EM_N),
-	(const void *EM_KEYS, uint64_t EM_N), const void *EM_RECORD, const void *EM_KEY {
+	(const void *EM_KEYS, uint64_t EM_N), (const void *EM_KEYS_OR_NONE, uint64_t EM_N), const void *EM_RECORD,
+	const void *EM_KEY {
 	if (seen$argnum)
 		PyBuffer_Release(&view$argnum);
 }

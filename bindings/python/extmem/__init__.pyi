@@ -557,6 +557,12 @@ class BTree(_Container, MutableMapping[Any, Any]):  # em_btree
         # = for_each(self, start, stop, fn)
         # fn(position, many records) of keys that are at least start and less than stop, in order: a key with its value
         # is a record, and positions are those in what is visited.
+    def for_each_many(self, fn: Callable[[int, Any], object], starts: _Buffer | Iterable[Any] | None,
+                      stops: _Buffer | Iterable[Any] | None) -> None: ...
+        # = for_each_many(self, starts, stops, fn)
+        # fn(number of the range, many records) of many ranges, each with keys that are at least that of starts and less
+        # than that of stops; None: all ranges begin with the first key, or end with the last one.  Each part of the
+        # tree is read once: ranges that overlap take turns, and the records of each are in order.
     def erase_range(self, start: Any = None, stop: Any = None) -> int: ...
         # Take out keys that are at least start and less than stop; returns how many.
     def verify(self) -> None: ...

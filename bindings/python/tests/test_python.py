@@ -151,19 +151,29 @@ class Contracts(Base):
         self.assertEqual(bytes(t.get_many(key + 1 for key, _ in t.range(96))[1]), b"\0\0")
         self.assertEqual(t.update_records((key + 1, value) for key, value in t.range(90)), 5)
 
+    def visited_tree(self):
+        return extmem.BTree("<Q", ">IB", {2 * i: (i, i % 7) for i in range(1000)}, leaf_bytes=4096, ctx=self.ctx)
+
+    @staticmethod
+    def items(some):
+        some = bytes(some)
+        return [(some[at:at + 8], some[at + 8:at + 13]) for at in range(0, len(some), 13)]
+
+    @staticmethod
+    def items_of(t, start, stop):
+        return [(struct.pack("<Q", key), struct.pack(">IB", *value)) for key, value in t.range(start, stop)]
+
     def test_tree_for_each(self):
-        t = extmem.BTree("<Q", ">IB", {2 * i: (i, i % 7) for i in range(1000)}, leaf_bytes=4096, ctx=self.ctx)
+        t = self.visited_tree()
         for start, stop in ((101, 1501), (None, 600), (1200, None), (None, None), (7, 7)):
             seen, places = [], []
 
             def see(i, some):
                 self.assertEqual(i, len(seen))
                 places.append(i)
-                some = bytes(some)
-                seen.extend((some[at:at + 8], some[at + 8:at + 13]) for at in range(0, len(some), 13))
+                seen.extend(self.items(some))
             t.for_each(see, start, stop)
-            want = [(struct.pack("<Q", key), struct.pack(">IB", *value)) for key, value in t.range(start, stop)]
-            self.assertEqual(seen, want)
+            self.assertEqual(seen, self.items_of(t, start, stop))
         t.for_each(see)
         self.assertGreater(len(places), 1)
         with self.assertRaises(ZeroDivisionError):
@@ -171,6 +181,24 @@ class Contracts(Base):
         self.assertRaises(extmem.UsageError, t.for_each, lambda i, some: t.clear())
         self.assertRaises(struct.error, t.for_each, see, "5")
         self.assertEqual(len(t), 1000)
+
+    def test_tree_for_each_many(self):
+        t, starts, stops = self.visited_tree(), (1200, 7, 101), (1999, 7, 1301)
+        for some, others in ((starts, stops), (array.array("Q", starts), iter(stops)), (starts, None), (None, stops)):
+            seen = [[], [], []]
+
+            def see(i, part):
+                seen[i] += self.items(part)
+            t.for_each_many(see, some, others)
+            self.assertEqual(seen, [self.items_of(t, start if some else None, stop if others else None)
+                                    for start, stop in zip(starts, stops)])
+        t.for_each_many(self.fail, [], None)
+        with self.assertRaises(ZeroDivisionError):
+            t.for_each_many(lambda i, some: 1 // 0, starts, stops)
+        for some, others, why in (((1, 2, 3), (4, 5), "3 ranges begin, and 2 end"), (None, None, "keys where")):
+            self.assertRaisesRegex(extmem.UsageError, why, t.for_each_many, self.fail, some, others)
+        self.assertRaises(ValueError, t.for_each_many, self.fail, starts, b"1234567")
+        self.assertRaises(struct.error, t.for_each_many, self.fail, starts, "567")
 
     def test_tree_is_loaded(self):
         t = extmem.BTree("<Q", "<Q", ctx=self.ctx)
