@@ -415,6 +415,11 @@ BTree.__pairs = BTree.each
 function BTree:for_each(fn, from, to)
 	self:call("for_each", from, to, function(at, list) fn(at + 1, list) end)
 end
+-- fn(number of the range, list of items) for many ranges from a list of from and one of to, of which one may be nil:
+-- each part of the tree is read once, and ranges that overlap take turns.
+function BTree:for_each_many(fn, from, to)
+	self:call("for_each_many", from, to, function(i, list) fn(i + 1, list) end)
+end
 
 -- A place in a tree, which stays where it is while that changes.  get(), next(), prev() return an item or nil,
 -- seek(key, how) 0 if there is one; how is core.EM_BTREE_...

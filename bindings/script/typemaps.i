@@ -263,6 +263,15 @@ EM_NUMBER_OF(long, i64, int64_t)
 	if (!$1)
 		EMB_FAIL;
 }
+%typemap(in) (const void *EM_KEYS_OR_NONE, uint64_t EM_N) (emb_anchor anchor) {
+	$1 = NULL;
+	$2 = 0;
+	if (!emb_is_nil(EMB_ENV, $input)) {
+		$1 = ($1_ltype)(uintptr_t)emb_records(EMB_ENV, $input, &anchor, 1, &$2);
+		if (!$1)
+			EMB_FAIL;
+	}
+}
 /* Room for so many. */
 %typemap(in) (void *EM_ROOM, uint64_t EM_N) (emb_anchor room, char *to = NULL) {
 	if (emb_u64_of(EMB_ENV, $input, &$2))

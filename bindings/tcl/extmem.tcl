@@ -427,6 +427,9 @@ oo::class create ::extmem::BTree {
 	# A command prefix gets a position and a list of items with from <= key < to, many at a time; positions are
 	# counted from 0 in what is visited.
 	method for_each {command {from ""} {to ""}} { my call for_each $from $to $command }
+	# It gets the number of the range, from 0, and a list of items, for many ranges: from and to are lists, or one
+	# of them "".  Each part of the tree is read once, and ranges that overlap take turns.
+	method for_each_many {command from {to ""}} { my call for_each_many $from $to $command }
 	method cursor {} { return [::extmem::Cursor create [::extmem::Name] $handle] }
 }
 ::extmem::Calls ::extmem::BTree {save clear flush verify upsert_many insert_many erase_many count erase_range first=min

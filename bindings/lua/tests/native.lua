@@ -408,6 +408,37 @@ t.test("ranges of a tree by a function", function()
 	t.equal(keys, {2, 3})
 end)
 
+t.test("many ranges of a tree by a function", function()
+	local tree, from, to = extmem.BTree("<Q", "<d", opts {leaf_bytes = 4096}), {1200, 7, 101}, {1999, 7, 1301}
+	for i = 1, 1000 do
+		tree:put(2 * i, i / 2)
+	end
+	local function visited(some, others)
+		local seen, wanted = {{}, {}, {}}, {}
+		tree:for_each_many(function(i, list)
+			table.move(list, 1, #list, #seen[i] + 1, seen[i])
+		end, some, others)
+		for i = 1, 3 do
+			wanted[i] = {}
+			for key, value in tree:each(some and from[i], others and to[i]) do
+				table.insert(wanted[i], {key, value})
+			end
+		end
+		t.equal(seen, wanted)
+	end
+	visited(from, to)
+	visited(string.pack("<I8I8I8", table.unpack(from)), to)
+	visited(from)
+	visited(nil, to)
+	local e = {}
+	local ok, raised = pcall(tree.for_each_many, tree, function() error(e) end, from, to)
+	t.equal({ok, raised == e}, {false, true})
+	e = t.raises("EM_ERR_INVAL", tree.for_each_many, tree, error, from, {4, 5})
+	t.equal(tostring(e), "3 ranges begin, and 2 end")
+	t.raises("EM_ERR_INVAL", tree.for_each_many, tree, error)
+	t.equal(pcall(tree.for_each_many, tree, error, from, {1, 2, "x"}), false)
+end)
+
 t.test("log, contexts, statistics", function()
 	local lines = {}
 	local ctx <close> = extmem.Context {memory = "4M", dirs = {t.dir}, log = function(_, line)

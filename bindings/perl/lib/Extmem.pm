@@ -415,6 +415,10 @@ package Extmem::BTree {
 	# A function of (position, array of items) with from <= key < to, many at a time; positions in what is visited.
 	sub for_each { my ($self, $fn, $from, $to) = @_; return $self->call('for_each', $from, $to, $fn) }
 
+	# A function of (number of the range, array of items) for many ranges, from arrays of from and of to, of which
+	# one may be undef.  Each part of the tree is read once, and ranges that overlap take turns.
+	sub for_each_many { my ($self, $fn, $from, $to) = @_; return $self->call('for_each_many', $from, $to, $fn) }
+
 	sub cursor { return bless {handle => Extmem::core('em_btree_cursor_open', $_[0]{handle})}, 'Extmem::Cursor' }
 }
 package Extmem::Cursor {

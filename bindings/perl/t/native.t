@@ -330,6 +330,26 @@ subtest 'ranges of a tree by a function' => sub {
 	is_deeply($keys, [2, 3]);
 };
 
+subtest 'many ranges of a tree by a function' => sub {
+	my $tree = Extmem::BTree->new('<Q', '<d', @opts, leaf_bytes => 4096);
+	$tree->put(2 * $_, $_ / 2) for 1 .. 1000;
+	my ($from, $to) = ([1200, 7, 101], [1999, 7, 1301]);
+	for my $bounds ([$from, $to], [pack('Q<*', @$from), $to], [$from], [undef, $to]) {
+		my ($seen, $wanted) = map { [[], [], []] } 1, 2;
+		$tree->for_each_many(sub { my ($i, $items) = @_; push @{$seen->[$i]}, @$items }, @$bounds);
+		for my $i (0 .. 2) {
+			my $it = $tree->each($bounds->[0] && $from->[$i], $bounds->[1] && $to->[$i]);
+			while (my @pair = $it->()) { push @{$wanted->[$i]}, \@pair }
+		}
+		is_deeply($seen, $wanted);
+	}
+	is(eval { $tree->for_each_many(sub { die "mine\n" }, $from, $to); 1 }, undef);
+	is($@, "mine\n");
+	like(dies('EM_ERR_INVAL', sub { $tree->for_each_many(sub { }, $from, [4, 5]) }), qr/3 ranges begin, and 2 end/);
+	dies('EM_ERR_INVAL', sub { $tree->for_each_many(sub { }) });
+	refuses(sub { $tree->for_each_many(sub { }, $from, [1, 2, 'x']) });
+};
+
 subtest 'log, contexts, signals, threads' => sub {
 	my @lines;
 	my $own = Extmem::Context->new(memory => '4M', dirs => ["$dir"], log => sub { push @lines, $_[1] });

@@ -468,6 +468,10 @@ module Extmem
 
     # With a position in the range and an array of items, many at a time.  The tree may not change meanwhile.
     def each_chunk(from = nil, to = nil, &block) = call(:for_each, from, to, block)
+
+    # With the number of the range and an array of items, for many ranges: from and to are arrays, or one of them nil.
+    # Each part of the tree is read once, and ranges that overlap take turns.
+    def each_range_chunk(from, to = nil, &block) = call(:for_each_many, from, to, block)
     def each(&block) = range(&block)
     def reverse_each(&block) = range(back: true, &block)
     def cursor = Cursor.new(@handle)

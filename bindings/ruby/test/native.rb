@@ -299,6 +299,23 @@ check('ranges of a tree by a function') do
   equal(keys, [2, 3])
 end
 
+check('many ranges of a tree by a function') do
+  tree = Extmem::BTree.new('<Q', '<d', leaf_bytes: 4096, ctx: ctx)
+  1.upto(1000) { |i| tree[2 * i] = i / 2.0 }
+  from, to = [1200, 7, 101], [1999, 7, 1301]
+  [[from, to], [from.pack('Q<*'), to], [from], [nil, to]].each do |bounds|
+    seen = [[], [], []]
+    tree.each_range_chunk(*bounds) { |i, items| seen[i].concat(items) }
+    equal(seen, from.zip(to).map { |a, b| tree.range(bounds[0] && a, bounds[1] && b).to_a })
+  end
+  fails(KeyError) { tree.each_range_chunk(from, to) { raise KeyError } }
+  equal(tree.each_range_chunk(from, to) { break 8 }, 8)
+  e = fails(Extmem::UsageError) { tree.each_range_chunk(from, [4, 5]) { nil } }
+  equal(e.message, '3 ranges begin, and 2 end')
+  fails(Extmem::UsageError) { tree.each_range_chunk(nil) { nil } }
+  fails(ArgumentError) { tree.each_range_chunk(from, [1, 2, 'x']) { nil } }
+end
+
 check('log, contexts, statistics') do
   lines = []
   own = Extmem::Context.new(memory: '4M', dirs: [Harness.dir], log: ->(_, line) { lines << line })

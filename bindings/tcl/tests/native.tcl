@@ -352,6 +352,27 @@ check "ranges of a tree by a command" {
 	equal $::seen {2 3}
 }
 
+check "many ranges of a tree by a command" {
+	set tree [extmem btree <Q <d -leaf_bytes 4096 -ctx $ctx]
+	for {set i 1} {$i <= 1000} {incr i} { $tree put [expr {2 * $i}] [expr {$i / 2.0}] }
+	lassign {{1200 7 101} {1999 7 1301}} from to
+	foreach bounds [list [list $from $to] [list [binary format w* $from] $to] [list $from] [list {} $to]] {
+		set ::seen {0 {} 1 {} 2 {}}
+		$tree for_each_many {apply {{i items} { dict lappend ::seen $i {*}$items }}} {*}$bounds
+		for {set i 0} {$i < 3} {incr i} {
+			set ends [lmap all [list $from $to] some [lrange [concat $bounds {{}}] 0 1] {
+				expr {$some eq "" ? "" : [lindex $all $i]}
+			}]
+			equal [dict get $::seen $i] [all $tree {*}$ends]
+		}
+	}
+	equal [list [catch {$tree for_each_many {apply {args {error mine}}} $from $to} message] $message] {1 mine}
+	fails EM_ERR_INVAL { $tree for_each_many {apply {args {}}} $from {4 5} }
+	equal [list [catch {$tree for_each_many list $from {4 5}} message] $message] {1 {3 ranges begin, and 2 end}}
+	fails EM_ERR_INVAL { $tree for_each_many {apply {args {}}} {} }
+	fails ARGUMENT { $tree for_each_many {apply {args {}}} $from {1 2 x} }
+}
+
 check "log, contexts, interp cancel" {
 	set ::lines {}
 	set own [extmem context -memory 4M -dirs [list $dir] -log {apply {{level line} {lappend ::lines $line}}}]
