@@ -37,8 +37,8 @@ void fixture_open_threads(fixture *f, const em_backend *const *backends, uint32_
 /* The same on one disk of a backend by its name. */
 void fixture_open(fixture *f, const char *backend);
 
-/* So many steps that any transfer of the first disk fails meanwhile, with a probability of 1/2, 1/10 or 1/50 in the k-th
- * trial: a step succeeds or tells of that.  Then no transfer that is begun fails any more. */
+/* So many steps that any transfer of the first disk fails meanwhile, with a probability of 1/2, 1/10 or 1/50 in the
+ * k-th trial: a step succeeds or tells of that.  Then no transfer that is begun fails any more. */
 void fixture_fail_by_chance(fixture *f, unsigned k, em_status (*step)(void *what), void *what);
 
 /* Close them, and assert that all memory came back. */
